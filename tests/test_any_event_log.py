@@ -323,7 +323,7 @@ def test_a_name_is_printed_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixtur
     events = [log_start(), application(NAME), executor("0"), job(0, 0), task_end(0, 0), stage_end(0, 1) | {}, application_end()]
     events[5]["Stage Info"] |= {"Stage Name": NAME, "Failure Reason": NAME}
     out = printed(write(tmp_path / "app-1", events), capsys)
-    assert out.count(NAME) == 4  # the head, a table, and its failure with the stage's name
+    assert out.count(NAME) == 5  # the head, two tables, and its failure with the stage's name
 
 
 def test_a_reason_of_nothing_is_no_traceback() -> None:

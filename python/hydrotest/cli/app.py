@@ -238,8 +238,9 @@ def down(experiment: Path, *, hosts: Hosts = None, as_json: Json = False) -> int
 
 @app.command
 def show(
-    run: Path | None = None, section: str | None = None, *, spark_log: Path | None = None, rejudge: bool = False, as_json: Json = False
-) -> int:
+    run: Path | None = None, section: str | None = None, *, spark_log: Path | None = None, against: Path | None = None, rejudge: bool = False,
+    as_json: Json = False,
+) -> int:  # fmt: skip
     """Print a run's answers at a glance, the tables behind one of them, or those of a Spark event log.
 
     Parameters
@@ -249,15 +250,17 @@ def show(
     section
         The tables of one question: limits, bottlenecks, together, spark, dataflow, integrity, trials, usage, or all.
     spark_log
-        An event log of any Spark application, also one that hydrotest did not run: its stages, where their time went, how many cores it can use.
+        An event log of any Spark application, also one that hydrotest did not run: where its time went, what to change, how many cores it can use.
         A file, a folder of rolled files, a zip of the history server; of a directory with several logs, a list of them.
+    against
+        Another event log of the same application, to show next to it.
     rejudge
         Judge the trials of searches by today's rules, instead of showing what the run decided while it was made.
     """
     if spark_log is not None:
         from hydrotest.cli.commands.spark_log import show_spark_log
 
-        return show_spark_log(spark_log, as_json)
+        return show_spark_log(spark_log, against, as_json)
     from hydrotest.cli.commands.show import show
 
     return show(run, section, rejudge, as_json)

@@ -6,20 +6,25 @@ whose driver was killed ends in a cut line. Damaged lines are left out. Both are
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from hydrotest.analysis.spark.event_fast import decoded
 from hydrotest.analysis.spark.event_fields import Fields, OddEventError, needed, number, seconds, section, text, whole, wholes
 from hydrotest.analysis.spark.event_streams import StreamBrokenError
 from hydrotest.analysis.spark.event_tasks import outcome_of, task_of
 from hydrotest.analysis.spark.executors import Executors
-from hydrotest.analysis.spark.tasks import Group, Job, Outcome, Stage, Task
+from hydrotest.analysis.spark.tasks import Execution, Group, Job, Outcome, Stage, Task
 
 JOB_GROUP = "spark.jobGroup.id"
+DESCRIPTION = "spark.job.description"
+CALL_SITE = "callSite.short"
+EXECUTION = "spark.sql.execution.id"
 TASK_CPUS = "spark.task.cpus"
+EXECUTOR_MEMORY = "spark.executor.memory"
+SUCCEEDED = "JobSucceeded"
 RESUBMITTED = "Resubmitted"
 EXECUTOR_LOST = "ExecutorLostFailure"
 
@@ -82,6 +87,12 @@ class EventLog:
     version: str = ""
     started_s: float | None = None
     """Wall time at which the application began."""
+    ended_s: float | None = None
+    """Wall time at which it ended; of one that did not, of the last event with a time."""
+    jobs: dict[int, Job] = field(default_factory=dict)
+    executions: dict[int, Execution] = field(default_factory=dict)
+    executor_memory: str | None = None
+    """As it was asked for: `4g`."""
     executors: Executors = field(default_factory=Executors)
     cpus: int = 1
     """Cores of a task (`spark.task.cpus`)."""
@@ -124,7 +135,6 @@ class Parser:
         """Executors of tasks that ended with them."""
         self._job_of: dict[int, Job] = {}
         self._group_of: dict[int, str] = {}
-        self._jobs: dict[int, Job] = {}
         self._profile_of: dict[tuple[int, int], int] = {}
         self._cpus_of: dict[int, int] = {}
         """By resource profile."""
@@ -144,7 +154,7 @@ class Parser:
             self._skip(Skip.BLANK, place)
             return
         try:
-            event = json.loads(line)
+            event = decoded(line)
         except (ValueError, RecursionError):
             self._maybe_cut = place
             return
@@ -172,8 +182,15 @@ class Parser:
             case "SparkListenerJobStart":
                 self._take_job(event)
             case "SparkListenerJobEnd":
-                if job := self._jobs.get(needed(event, "Job ID")):
-                    job.ended = self.log.lines
+                self._end_job(event)
+            case "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart":
+                self._execution(event).name = text(event, "description")
+                self._execution(event).started_s = seconds(event, "time", 1e3)
+            case "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd":
+                self._execution(event).ended_s = seconds(event, "time", 1e3)
+                self._execution(event).failure = text(event, "errorMessage") or None
+            case "SparkListenerStageExecutorMetrics":
+                self.log.executors.note_peaks(_needed_text(event, "Executor ID"), section(event, "Executor Metrics") or {})
             case "SparkListenerExecutorAdded":
                 info = section(event, "Executor Info") or {}
                 self.log.executors.add(_needed_text(event, "Executor ID"), whole(info, "Total Cores"))
@@ -185,8 +202,11 @@ class Parser:
                 self._take_application(event)
             case "SparkListenerApplicationEnd":
                 self._ended = True
+                self.log.ended_s = seconds(event, "Timestamp", 1e3)
             case "SparkListenerEnvironmentUpdate":
-                self._take_cpus(text(section(event, "Spark Properties") or {}, TASK_CPUS))
+                properties = section(event, "Spark Properties") or {}
+                self._take_cpus(text(properties, TASK_CPUS))
+                self.log.executor_memory = text(properties, EXECUTOR_MEMORY)
             case "SparkListenerResourceProfileAdded":
                 asked = section(section(event, "Task Resource Requests") or {}, "cpus") or {}
                 self._cpus_of[needed(event, "Resource Profile Id")] = max(1, round(number(asked, "Amount") or 1))
@@ -207,14 +227,30 @@ class Parser:
             self.log.cpus = int(said)
 
     def _take_job(self, event: Fields) -> None:
-        job = Job(needed(event, "Job ID"), self.log.lines)
-        group = text(section(event, "Properties") or {}, JOB_GROUP) or ""
+        properties = section(event, "Properties") or {}
+        execution = text(properties, EXECUTION)
+        job = Job(
+            needed(event, "Job ID"), self.log.lines, name=text(properties, DESCRIPTION) or text(properties, CALL_SITE) or _last_stage(event),
+            submitted_s=seconds(event, "Submission Time", 1e3) or None, execution=int(execution) if execution and execution.isdecimal() else None,
+        )  # fmt: skip
+        group = text(properties, JOB_GROUP) or ""
         stages = wholes(event, "Stage IDs")
-        self._jobs.setdefault(job.number, job)
+        self.log.jobs.setdefault(job.number, job)
         for stage in stages:
             # Of jobs that share a stage, the first to need it runs it.
             self._job_of.setdefault(stage, job)
             self._group_of.setdefault(stage, group)
+
+    def _end_job(self, event: Fields) -> None:
+        if job := self.log.jobs.get(needed(event, "Job ID")):
+            job.ended, job.completed_s = self.log.lines, seconds(event, "Completion Time", 1e3) or None
+            result = section(event, "Job Result") or {}
+            if text(result, "Result") not in (None, SUCCEEDED):
+                job.failure = text(section(result, "Exception") or {}, "Message") or text(result, "Result")
+
+    def _execution(self, event: Fields) -> Execution:
+        number_of_it = needed(event, "executionId")
+        return self.log.executions.setdefault(number_of_it, Execution(number_of_it))
 
     def _stage(self, event: Fields) -> Stage:
         return self._stages_entry(_attempt(event))
@@ -251,6 +287,8 @@ class Parser:
             self._repeated[key].add(task_id)
             return
         task = task_of(info, section(event, "Task Metrics"), outcome_of(info, reason))
+        if (peaks := section(event, "Task Executor Metrics")) and (executor := text(info, "Executor ID")):
+            self.log.executors.note_peaks(executor, peaks)
         stage = self._stages_entry(key)
         stage.running.discard(task_id)
         if task is None:
@@ -273,6 +311,10 @@ class Parser:
         cores = log.cores
         for group in groups.values():
             group.cores = cores
+        if log.ended_s is None:
+            moments = [task.finished_s for stage in self._stages.values() for task in stage.tasks]
+            moments += [job.completed_s for job in log.jobs.values() if job.completed_s is not None]
+            log.ended_s = max(moments, default=None)
         log.groups = dict(groups)
         self._add_flaws()
         return log
@@ -317,6 +359,15 @@ def _attempt(fields: Fields) -> tuple[int, int]:
     if attempt < 0:
         raise OddEventError("the attempt of its stage is not known")
     return needed(fields, "Stage ID"), attempt
+
+
+def _last_stage(job: Fields) -> str | None:
+    """A job is named after its last stage, as in Spark's own UI (AppStatusListener.onJobStart)."""
+    stages = job.get("Stage Infos")
+    if not isinstance(stages, list) or not stages:
+        return None
+    last = max((one for one in stages if isinstance(one, dict)), key=lambda one: one.get("Stage ID") or 0, default={})
+    return text(last, "Stage Name")
 
 
 def _needed_section(fields: Fields, key: str) -> Fields:

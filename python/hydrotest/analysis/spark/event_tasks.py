@@ -24,8 +24,9 @@ def task_of(info: Fields, metrics: Fields | None, outcome: Outcome) -> Task | No
         return None
     launched_s, finished_s = launched / 1e3, finished / 1e3
     plain = (launched_s, finished_s, outcome, text(info, "Host"), text(info, "Locality"), whole(info, "Index"))
+    is_speculative, executor = is_true(info, "Speculative"), text(info, "Executor ID")
     if not metrics:  # it was killed before it began
-        return Task(*plain)
+        return Task(*plain, is_speculative=is_speculative, executor=executor)
     read, write = section(metrics, "Shuffle Read Metrics") or {}, section(metrics, "Shuffle Write Metrics") or {}
     got_s = seconds(info, "Getting Result Time", 1e3)
     getting_s = max(0.0, finished_s - got_s) if got_s else 0.0
@@ -55,4 +56,7 @@ def task_of(info: Fields, metrics: Fields | None, outcome: Outcome) -> Task | No
         spill_bytes=whole(metrics, "Disk Bytes Spilled"),
         memory_spill_bytes=whole(metrics, "Memory Bytes Spilled"),
         result_bytes=whole(metrics, "Result Size"),
+        peak_memory_bytes=whole(metrics, "Peak Execution Memory"),
+        is_speculative=is_speculative,
+        executor=executor,
     )

@@ -4,7 +4,7 @@ removed."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -35,6 +35,10 @@ _REMOVALS = (
 )
 
 
+PEAKS = ("JVMHeapMemory", "JVMOffHeapMemory", "OnHeapExecutionMemory", "OnHeapStorageMemory", "ProcessTreeJVMRSSMemory")
+"""Of Spark's ExecutorMetricType, what helps to size an executor."""
+
+
 def removal(reason: str | None) -> Removal:
     """Why an executor was removed, by Spark's words."""
     if not (reason or "").strip():
@@ -59,6 +63,8 @@ class Executors:
     cores_of: dict[str, int | None] = field(default_factory=dict)
     """For each executor that was ever there."""
     removed: list[Removed] = field(default_factory=list)
+    peak_bytes: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Most memory of each kind (`PEAKS`) that was seen of each executor; empty where Spark did not write it."""
     _changes: list[tuple[str, int | None]] = field(default_factory=list)
     """Executor and its cores from then on; None: removed."""
 
@@ -66,6 +72,14 @@ class Executors:
         """An executor was added."""
         self.cores_of[executor] = cores
         self._changes.append((executor, cores or 0))
+
+    def note_peaks(self, executor: str, metrics: Mapping[str, object]) -> None:
+        """Takes Spark's own peaks of an executor: of a stage, or since its last heartbeat."""
+        known = self.peak_bytes.setdefault(executor, {})
+        for name in PEAKS:
+            value = metrics.get(name)
+            if isinstance(value, int) and value > known.get(name, 0):
+                known[name] = value
 
     def remove(self, executor: str, reason: str | None) -> None:
         """An executor was removed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -56,6 +57,10 @@ class Task:
     memory_spill_bytes: int | None = None
     """The same before it was serialised."""
     result_bytes: int | None = None
+    peak_memory_bytes: int | None = None
+    """Most execution memory that it held at a time."""
+    is_speculative: bool = False
+    executor: str | None = None
 
     @property
     def duration_s(self) -> float:
@@ -70,6 +75,26 @@ class Job:
     number: int
     began: int
     ended: int | None = None
+    name: str | None = None
+    """What the application calls it, or the line of code that started it."""
+    submitted_s: float | None = None
+    completed_s: float | None = None
+    """Wall time."""
+    failure: str | None = None
+    execution: int | None = None
+    """The SQL query that it is a part of."""
+
+
+@dataclass
+class Execution:
+    """An SQL query, or another action on a DataFrame."""
+
+    number: int
+    name: str | None = None
+    started_s: float | None = None
+    ended_s: float | None = None
+    """Wall time; null while it runs."""
+    failure: str | None = None
 
 
 @dataclass(frozen=True)
@@ -172,6 +197,17 @@ class Stage:
         durations = [task.duration_s for task in self.done_tasks]
         middle = median(durations) if durations else 0.0
         return max(durations) / middle if middle > 0 else None
+
+    @property
+    def tail_s(self) -> float | None:
+        """From the end of nine tenths of its tasks to its last end; None with fewer than ten."""
+        ends = sorted(task.finished_s for task in self.done_tasks)
+        return ends[-1] - ends[math.ceil(0.9 * len(ends)) - 1] if len(ends) >= 10 else None
+
+    @property
+    def wasted_s(self) -> float:
+        """Seconds of attempts that did not count."""
+        return float(sum(task.duration_s for task in self.tasks if task.outcome is not Outcome.DONE))
 
     @property
     def localities(self) -> dict[str, int]:

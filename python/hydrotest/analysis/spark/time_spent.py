@@ -8,6 +8,7 @@ anew on the same cores in the same order. That gives the ideal time without that
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -182,17 +183,47 @@ def job_time(group: Group) -> JobTime:
     )  # fmt: skip
 
 
+def wall_shares_s(stages: Sequence[Stage]) -> dict[tuple[int, int], float]:
+    """Seconds of the application's time that each attempt of a stage accounts for. While several run, a moment is shared by how many
+    cores each keeps busy on average."""
+    spans = []
+    for stage in stages:
+        tasks = stage.done_tasks
+        if tasks:
+            begin, end = min(task.launched_s for task in tasks), max(task.finished_s for task in tasks)
+            busy = sum(task.duration_s for task in tasks) * stage.cpus
+            spans.append(((stage.number, stage.attempt), begin, end, busy / (end - begin) if end > begin else 0.0))
+    moments = sorted({moment for _, begin, end, _ in spans for moment in (begin, end)})
+    starts: dict[float, list[int]] = defaultdict(list)
+    for index, (_, begin, end, _) in enumerate(spans):
+        if end > begin:
+            starts[begin].append(index)
+    shares = {key: 0.0 for key, *_ in spans}
+    active: set[int] = set()
+    for at, until in itertools.pairwise(moments):
+        active = {index for index in active if spans[index][2] > at} | set(starts[at])
+        weight = sum(spans[index][3] for index in active)
+        for index in active:
+            shares[spans[index][0]] += (until - at) * (spans[index][3] / weight if weight > 0 else 1 / len(active))
+    return shares
+
+
 def time_rows(stages: Sequence[Stage]) -> list[StageRow]:
     """One row for each attempt of a stage, as the report shows them. Null: not in the log."""
-    return [_time_row(stage) for stage in stages]
+    shares_s = wall_shares_s(stages)
+    return [_time_row(stage, shares_s.get((stage.number, stage.attempt), 0.0)) for stage in stages]
 
 
-def _time_row(stage: Stage) -> StageRow:
+def _time_row(stage: Stage, share_s: float) -> StageRow:
     stated = stage_time(stage)
     did = stated if stated.tasks else None
 
     def whole(what: str) -> int | None:
         value = stage.known_total(what)
+        return None if value is None else int(value)
+
+    def largest_whole(what: str) -> int | None:
+        value = stage.largest(what)
         return None if value is None else int(value)
 
     return StageRow(
@@ -205,7 +236,8 @@ def _time_row(stage: Stage) -> StageRow:
         shuffle_write_bytes=whole("shuffle_write_bytes"), spill_bytes=whole("spill_bytes"), result_bytes=whole("result_bytes"),
         remote_blocks=whole("remote_blocks"), local_blocks=whole("local_blocks"),
         max_shuffle_read_s=stage.largest("fetch_wait_s"), max_shuffle_write_s=stage.largest("shuffle_write_s"),
-        localities=stage.localities, doubt=doubt_row(stated.doubt),
+        share_s=share_s, tail_s=stage.tail_s, speculative_tasks=sum(task.is_speculative for task in stage.tasks), wasted_s=stage.wasted_s,
+        peak_task_memory_bytes=largest_whole("peak_memory_bytes"), localities=stage.localities, doubt=doubt_row(stated.doubt),
     )  # fmt: skip
 
 

@@ -1,0 +1,134 @@
+"""What to change in a Spark application, and what it gains: its tasks, changed, laid out anew on the same slots.
+
+A gain is of the application's wall time. Gains of several changes do not add up: they are of the same time.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+
+from hydrotest.analysis.spark.application import Application, application
+from hydrotest.analysis.spark.event_parser import EventLog
+from hydrotest.analysis.spark.tasks import Outcome, Stage, Task
+from hydrotest.analysis.spark.time_spent import makespan, stage_time, wall_shares_s
+from hydrotest.summary.event_log import ChangeKind, ChangeRow
+
+GAIN_MIN = 0.02
+"""Of the application's time; what gains less is not shown."""
+SHOWN = 8
+SLOW = 2.0
+"""A task of so many medians is slow."""
+MORE_DATA = 2.0
+"""A task with so many medians of data is slow by its data."""
+WAVES = 3
+"""Tasks for each slot: as Spark's tuning guide has it, two to three."""
+PIECE_S_MIN = 0.1
+"""Smaller tasks cost more to hand out than they do."""
+OVERHEAD_MIN = 0.3
+"""Share of a task's time that is its scheduling and its own deserialisation, from which on tasks are too small."""
+COPY_ENDS = 2.5
+"""Medians after which a speculative copy is done: it starts after 1.5 of them (`spark.speculation.multiplier`)."""
+PART_MIN = 0.1
+"""Share of the tasks' time from which on a part is worth a change."""
+
+
+def change_rows(log: EventLog) -> list[ChangeRow]:
+    """The changes that gain most, best first; those whose gain is not known last."""
+    whole = application(log)
+    seconds = whole.seconds or whole.with_tasks_s
+    shares = wall_shares_s(log.stages)
+    found = [one for stage in log.stages if stage.done for one in _of_stage(stage, shares.get((stage.number, stage.attempt), 0.0))]
+    found += _of_driver(whole)
+    known = sorted(
+        (one for one in found if one.gain_s is not None and one.gain_s >= GAIN_MIN * seconds), key=lambda one: -(one.gain_s or 0.0)
+    )
+    unknown = [one for one in found if one.gain_s is None]
+    return [one.model_copy(update={"gain_pct": 100 * one.gain_s / seconds if one.gain_s is not None and seconds > 0 else None})
+            for one in [*known, *unknown][:SHOWN]]  # fmt: skip
+
+
+def _of_driver(whole: Application) -> Iterator[ChangeRow]:
+    if whole.between_s > 0:
+        yield ChangeRow(kind=ChangeKind.DRIVER, gain_s=whole.between_s, is_bound=True, figures={"planning_s": whole.planning_s})
+    if whole.in_jobs_s > 0:
+        yield ChangeRow(kind=ChangeKind.WITHIN_JOBS, gain_s=whole.in_jobs_s, is_bound=True)
+
+
+class _Laid:
+    """A stage's tasks on their slots, and what another layout would gain of the application's time."""
+
+    def __init__(self, stage: Stage, slots: int, share_s: float) -> None:
+        self.stage = stage
+        self.slots = slots
+        self.share_s = share_s
+        self.tasks = sorted(stage.done_tasks, key=lambda task: task.launched_s)
+        self.durations = [task.duration_s for task in self.tasks]
+        self._now = makespan(self.durations, slots)
+
+    def gain_s(self, changed: Sequence[float]) -> float:
+        """With tasks of these lengths."""
+        return self.share_s * max(0.0, 1 - makespan(changed, self.slots) / self._now) if self._now > 0 else 0.0
+
+    def row(self, kind: ChangeKind, gain_s: float | None, *, is_bound: bool = False, **figures: float) -> ChangeRow:
+        stage = self.stage
+        return ChangeRow(
+            kind=kind, stage=stage.number, attempt=stage.attempt, name=stage.name, gain_s=gain_s, is_bound=is_bound, figures=figures
+        )
+
+    def split(self) -> list[float]:
+        """Each task in pieces that are short enough for even slots."""
+        piece = max(PIECE_S_MIN, sum(self.durations) / (WAVES * self.slots))
+        return [one / math.ceil(one / piece) for one in self.durations if one > 0 for _ in range(math.ceil(one / piece))]
+
+
+def _of_stage(stage: Stage, share_s: float) -> Iterator[ChangeRow]:
+    stated = stage_time(stage)
+    if stage.slots is None or stated.seconds <= 0:
+        return
+    laid = _Laid(stage, stage.slots, share_s)
+    yield from _uneven(laid)
+    yield from _too_small(laid)
+    busy = sum(laid.durations)
+    for part, kind in (("garbage collection", ChangeKind.HEAP), ("network wait", ChangeKind.NETWORK)):
+        spent, ideal = stated.parts[part], stated.ideal_s[part]
+        if spent is not None and ideal is not None and busy > 0 and spent >= PART_MIN * busy:
+            yield laid.row(kind, share_s * max(0.0, 1 - ideal / stated.seconds), is_bound=True, share=spent / busy)
+    if spilled := stage.known_total("spill_bytes"):
+        yield laid.row(ChangeKind.SPILL, None, spilled_bytes=spilled, memory_bytes=stage.total("memory_spill_bytes"))
+    if failed := stage.count(Outcome.FAILED):
+        wasted_s = sum(task.duration_s for task in stage.tasks if task.outcome is Outcome.FAILED)
+        yield laid.row(ChangeKind.FAILURES, wasted_s / laid.slots, is_bound=True, failed=failed, wasted_s=wasted_s)
+
+
+def _data(task: Task) -> int:
+    return (task.input_bytes or 0) + (task.shuffle_read_bytes or 0)
+
+
+def _uneven(laid: _Laid) -> Iterator[ChangeRow]:
+    """Tasks that are too few, or too uneven: by their data, or for no reason in the log."""
+    middle, longest = statistics.median(laid.durations), max(laid.durations)
+    data = [_data(task) for task in laid.tasks]
+    usual = statistics.median(data)
+    slow = [task for task in laid.tasks if task.duration_s > SLOW * middle]
+    larger = [task for task in slow if _data(task) > MORE_DATA * usual]
+    if larger:
+        yield laid.row(ChangeKind.SKEW, laid.gain_s(laid.split()), tasks=len(larger), longest_s=longest, median_s=middle, data_bytes=max(data),
+                       median_bytes=usual)  # fmt: skip
+    elif slow and middle > 0:
+        copied = [min(one, COPY_ENDS * middle) for one in laid.durations]
+        yield laid.row(ChangeKind.STRAGGLERS, laid.gain_s(copied), tasks=len(slow), longest_s=longest, median_s=middle)
+    elif len(laid.tasks) < WAVES * laid.slots:
+        yield laid.row(ChangeKind.MORE_TASKS, laid.gain_s(laid.split()), tasks=len(laid.tasks), slots=laid.slots)
+
+
+def _too_small(laid: _Laid) -> Iterator[ChangeRow]:
+    """Tasks that cost more to hand out than they do."""
+    overhead = [min(task.duration_s, (task.scheduler_delay_s or 0.0) + (task.deserialise_s or 0.0)) for task in laid.tasks]
+    total, fewer = sum(laid.durations), WAVES * laid.slots
+    if total > 0 and sum(overhead) > OVERHEAD_MIN * total and len(laid.tasks) > fewer:
+        each = statistics.fmean(overhead) + (total - sum(overhead)) / fewer
+        yield laid.row(
+            ChangeKind.FEWER_TASKS, laid.gain_s([each] * fewer), tasks=len(laid.tasks), overhead=sum(overhead) / total, fewer=fewer
+        )
