@@ -231,12 +231,13 @@ async def test_only_what_is_proven_to_be_ours_is_removed(tmp_path: Path, monkeyp
         async def answered(_host: Any, _what: str, question: Mapping[str, Any], cluster: FakeCluster = cluster) -> dict[str, str | None]:
             return {name: cluster.topics.get(name) for name in question["kafka"]["topics"]}
 
-        async def deleted(_host: Any, _access: Any, topic: str, identity: str | None = None, cluster: FakeCluster = cluster) -> None:
-            assert cluster.topics[topic] == identity
-            del cluster.topics[topic]
+        async def deleted(_host: Any, _access: Any, topics: Mapping[str, str | None], cluster: FakeCluster = cluster) -> None:
+            for topic, identity in topics.items():
+                assert cluster.topics[topic] == identity
+                del cluster.topics[topic]
 
         monkeypatch.setattr("hydrotest.run.attached.dealings.ask", answered)
-        monkeypatch.setattr("hydrotest.load.kafka.delete_topic", deleted)
+        monkeypatch.setattr("hydrotest.load.kafka.delete_topics", deleted)
         path = tmp_path / f"kafka-{number}.jsonl"
         path.write_text("{}")
         removed: list[str] = []
@@ -250,15 +251,17 @@ async def test_only_what_is_proven_to_be_ours_is_removed(tmp_path: Path, monkeyp
 async def test_a_topic_is_deleted_by_the_id_that_it_was_made_with(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Mapping[str, Any]] = []
 
-    async def ask(_host: Any, _what: str, question: Mapping[str, Any]) -> dict[str, str]:
+    async def ask(_host: Any, _what: str, question: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         asked.append(question["kafka"])
-        return {"id": "id-1"}
+        return {"ids": {"hydrotest-0a1b-x": "id-1"}}
 
     monkeypatch.setattr("hydrotest.load.kafka.ask", ask)
     topics, cluster = OwnThings(), Cluster(["b1:9092"])
     await topics.make_topic(None, cluster, "hydrotest-0a1b-x", KafkaProduce(kind="kafka-produce"))  # type: ignore[arg-type]
     await topics.remove_topic(None, cluster, "hydrotest-0a1b-x")  # type: ignore[arg-type]
-    assert [(one["query"], one.get("id")) for one in asked] == [("create_topic", None), ("delete_topic", "id-1")]
+    assert [(one["query"], one["topics"]) for one in asked] == [
+        ("create_topics", ["hydrotest-0a1b-x"]), ("delete_topics", [{"name": "hydrotest-0a1b-x", "id": "id-1"}]),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("identity", [None, "id-1"])
@@ -267,15 +270,15 @@ async def test_what_was_made_without_proof_stays_and_is_named(monkeypatch: pytes
     """Whoever may not see its id, or was refused since somebody else has one of that name, deletes nothing."""
     asked: list[str] = []
 
-    async def ask(_host: Any, _what: str, question: Mapping[str, Any]) -> dict[str, str | None]:
+    async def ask(_host: Any, _what: str, question: Mapping[str, Any]) -> dict[str, dict[str, str | None]]:
         asked.append(question["kafka"]["query"])
-        return {"id": identity}
+        return {"ids": {"hydrotest-0a1b-x": identity}}
 
     monkeypatch.setattr("hydrotest.load.kafka.ask", ask)
     own, cluster = OwnThings(Owned.of_run("0a1b", "kafka", "c")), Cluster(["b1:9092"])
     await own.make_topic(None, cluster, "hydrotest-0a1b-x", KafkaProduce(kind="kafka-produce"))  # type: ignore[arg-type]
     await own.remove_topic(None, cluster, "hydrotest-0a1b-x")  # type: ignore[arg-type]
-    assert asked == ["create_topic"] + (["delete_topic"] if identity else [])
+    assert asked == ["create_topics"] + (["delete_topics"] if identity else [])
 
 
 @pytest.mark.usefixtures("root")

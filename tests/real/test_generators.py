@@ -63,7 +63,7 @@ async def test_the_checker_finds_what_was_planted(bench: Bench, load_workloads: 
     ingest = load_workloads["ingest"]
     assert isinstance(ingest, Produce)
     topic, folder = "hydrotest-t-planted", bench.runner.folder.trial_path(900, "planted")
-    await kafka_load.create_topic(ingest.host, ingest.cluster, topic, ingest.spec)
+    await kafka_load.create_topics(ingest.host, ingest.cluster, [topic], ingest.spec)
     try:
         pair = []
         for _ in range(2):
@@ -71,7 +71,7 @@ async def test_the_checker_finds_what_was_planted(bench: Bench, load_workloads: 
             pair += await run_generators(generators, folder, lambda: None, lambda _w, _e: None)
         read = await run_generators([kafka_load.verifier(ingest.host, ingest.cluster, topic)], folder, lambda: None, lambda _w, _e: None)
     finally:
-        await kafka_load.delete_topic(ingest.host, ingest.cluster, topic)
+        await kafka_load.delete_topics(ingest.host, ingest.cluster, {topic: None})
     first, second, seen = pair[0].outcome, pair[1].outcome, read[0].outcome
     assert first is not None
     assert second is not None
@@ -93,7 +93,7 @@ async def test_a_follower_reads_until_the_producers_have_ended_however_slowly_th
     ingest = load_workloads["ingest"]
     assert isinstance(ingest, Produce)
     topic, folder = "hydrotest-t-followed", bench.runner.folder.trial_path(901, "followed")
-    await kafka_load.create_topic(ingest.host, ingest.cluster, topic, ingest.spec)
+    await kafka_load.create_topics(ingest.host, ingest.cluster, [topic], ingest.spec)
     try:
         # The follower's own time is long over when the last record comes, and one record is far behind the other.
         generators = [
@@ -102,7 +102,7 @@ async def test_a_follower_reads_until_the_producers_have_ended_however_slowly_th
         ]
         written, read = await run_generators(generators, folder, lambda: None, lambda _w, _e: None)
     finally:
-        await kafka_load.delete_topic(ingest.host, ingest.cluster, topic)
+        await kafka_load.delete_topics(ingest.host, ingest.cluster, {topic: None})
     assert written.outcome is not None
     assert read.outcome is not None
     fates = kafka_fates(written.outcome.extra, read.outcome.extra)
@@ -178,7 +178,7 @@ async def test_reads_of_rows_that_are_not_there_are_counted(bench: Bench) -> Non
 async def test_only_our_own_topics_and_keyspaces_are_removed(bench: Bench) -> None:
     host = bench.hosts["here"]
     with pytest.raises(TrialFailedError, match="not hydrotest's own"):
-        await kafka_load.delete_topic(host, bench.systems["kafka"].cluster, "orders")
+        await kafka_load.delete_topics(host, bench.systems["kafka"].cluster, {"orders": None})
     with pytest.raises(TrialFailedError, match="not hydrotest's own"):
         await ask(
             host,

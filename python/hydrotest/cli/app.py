@@ -97,6 +97,35 @@ def init(template: str | None = None, *, systems: str | None = None, on: str | N
     return init(template, answers, Target(out, force, not no_schema), is_list=listed, is_schema=schema, as_json=as_json)
 
 
+@app.command(name="import")
+def import_(form: str, source: Annotated[str, Parameter(allow_leading_hyphen=True)], *, driver: Path | None = None, attach: str | None = None,
+            p99: str = "50 ms", out: Path | None = None, force: Flag = False, as_json: Json = False) -> int:  # fmt: skip
+    """Make an experiment of another tool's definition, with comments that say what was kept, changed and left out.
+
+    Parameters
+    ----------
+    form
+        omb, cassandra-stress, kafka-producer-perf-test or nosqlbench.
+    source
+        A workload's file (omb, nosqlbench), or a command line in quotation marks (the other two).
+    driver
+        OpenMessaging Benchmark's driver file.
+    attach
+        Addresses of a cluster that is there, with commas between them. Without, it runs on this machine.
+    p99
+        The objective where the source has none.
+    out
+        The file to write; by default named after the experiment.
+    force
+        Replace a file that is there.
+    """
+    from hydrotest.cli.commands.import_ import import_
+    from hydrotest.imports.note import Aim
+
+    aim = Aim(tuple(attach.split(",")) if attach else (), p99)
+    return import_(form, source, driver, aim, out, force=force, as_json=as_json)
+
+
 @app.command
 def check(experiment: Path, *, hosts: Hosts = None, contact: Flag = False, as_json: Json = False) -> int:
     """Validate an experiment and print its plan; starts nothing.

@@ -13,8 +13,6 @@ from hydrotest.load.native import NICE, Generator, shared
 from hydrotest.spec.kafka import BATCH_BYTES_PER_RECORD, CONSUMER_CONNECTIONS, KafkaProduce
 from hydrotest.spec.workload import SHARES_MAX
 
-REQUESTS_IN_FLIGHT = 5
-"""Kafka's default for max.in.flight.requests.per.connection."""
 PARTITION_FETCH_BYTES = 1 << 20
 """Kafka's default for max.partition.fetch.bytes."""
 PRODUCERS_PER_TRIAL = SHARES_MAX
@@ -34,12 +32,19 @@ class Parted(Protocol):
     def replication(self) -> int: ...
 
 
-async def create_topic(host: Host, cluster: Cluster, topic: str, workload: Parted, config: Mapping[str, str] | None = None) -> str | None:
-    """Makes a topic and waits until it can be used. `config` are settings of the topic itself. Returns its id, where
-    brokers give one."""
-    question = {"query": "create_topic", "cluster": cluster.wire(), "topic": topic, "partitions": workload.partitions,
+def topic_names(topic: str, topics: int) -> list[str]:
+    """The names of a workload's topics, as generators have them (rust/kafka/src/topics.rs)."""
+    return [topic] if topics == 1 else [f"{topic}-{number}" for number in range(topics)]
+
+
+async def create_topics(
+    host: Host, cluster: Cluster, topics: Sequence[str], workload: Parted, config: Mapping[str, str] | None = None
+) -> dict[str, str | None]:
+    """Makes topics that are alike and waits until they can be used. `config` are settings of the topics themselves. Returns
+    their ids by name, where brokers give one."""
+    question = {"query": "create_topics", "cluster": cluster.wire(), "topics": list(topics), "partitions": workload.partitions,
                 "replication": workload.replication, "config": dict(config or {})}  # fmt: skip
-    return (await ask(host, "query", {"kafka": question}))["id"]  # type: ignore[no-any-return]
+    return (await ask(host, "query", {"kafka": question}))["ids"]  # type: ignore[no-any-return]
 
 
 async def records_in(host: Host, cluster: Cluster, topic: str) -> int:
@@ -48,9 +53,10 @@ async def records_in(host: Host, cluster: Cluster, topic: str) -> int:
     return int(answer["records"])
 
 
-async def delete_topic(host: Host, cluster: Cluster, topic: str, identity: str | None = None) -> None:
-    """Deletes a topic of our own: the one with that id, whatever else has its name."""
-    await ask(host, "query", {"kafka": {"query": "delete_topic", "cluster": cluster.wire(), "topic": topic, "id": identity}})
+async def delete_topics(host: Host, cluster: Cluster, topics: Mapping[str, str | None]) -> None:
+    """Deletes topics of our own, by name and id: those with these ids, whatever else has their names."""
+    named = [{"name": name, "id": identity} for name, identity in topics.items()]
+    await ask(host, "query", {"kafka": {"query": "delete_topics", "cluster": cluster.wire(), "topics": named}})
 
 
 def saturating_in_flight(workload: KafkaProduce) -> int:
@@ -59,7 +65,7 @@ def saturating_in_flight(workload: KafkaProduce) -> int:
     Full batches for each of the requests that a connection may have outstanding.
     """
     per_batch = max(1, int(workload.batch_size // (workload.record_bytes + BATCH_BYTES_PER_RECORD)))
-    return REQUESTS_IN_FLIGHT * workload.partitions * per_batch
+    return workload.in_flight_requests * workload.partitions_in_all * per_batch
 
 
 def producers(name: str, workload: KafkaProduce, hosts: Sequence[Host], cluster: Cluster, topic: str, trial: int,
@@ -70,9 +76,9 @@ def producers(name: str, workload: KafkaProduce, hosts: Sequence[Host], cluster:
     With `retries` they outlive a broker's absence.
     """
     settings = {
-        "cluster": cluster.wire(), "topic": topic, "records": _records(workload), "codec": workload.compression, "acks": workload.acks,
+        "cluster": cluster.wire(), "topic": topic, "topics": workload.topics, "records": _records(workload), "codec": workload.compression, "acks": workload.acks,
         "idempotent": workload.is_idempotent, "transactions": _transactions(workload), "batch_bytes": workload.batch_size, "linger_ms": workload.linger * 1e3,
-        "requests_in_flight": REQUESTS_IN_FLIGHT, "retries": retries,
+        "requests_in_flight": workload.in_flight_requests, "retries": retries,
         "producer": trial * PRODUCERS_PER_TRIAL % PRODUCERS_MAX,
     }  # fmt: skip
     return [Generator.of_share(name, workload, share, "produce", settings) for share in shared(load, workload.threads, hosts)]
@@ -103,15 +109,15 @@ over. Follow: with the producers, until the time is over and all that they wrote
 
 def consumers(name: str, hosts: Sequence[Host], cluster: Cluster, topic: str, seconds: float, reading: Reading,
               offered: float | None = None, retries: bool = False, is_even: bool = True,
-              committed: bool = False, burst: int = 0, bytes_per_s: float | None = None) -> list[Generator]:  # fmt: skip
+              committed: bool = False, burst: int = 0, bytes_per_s: float | None = None, topics: int = 1) -> list[Generator]:  # fmt: skip
     """A consuming generator on each host; each reads a part of the partitions.
 
     When the topic is followed, `offered` is the rate at which it is written. `is_even`: records become
     readable evenly; `burst`: how many become readable at once. With `retries` they outlive a broker's
     absence; `committed`: they leave out records that no transaction has committed; `bytes_per_s`: they
-    read no more than that, together.
+    read no more than that, together; `topics`: how many there are (`topic_names`).
     """
-    settings = {"cluster": cluster.wire(), "topic": topic, "seconds": seconds, "reading": reading,
+    settings = {"cluster": cluster.wire(), "topic": topic, "topics": topics, "seconds": seconds, "reading": reading,
                 "partition_bytes": PARTITION_FETCH_BYTES, "connections": CONSUMER_CONNECTIONS, "committed": committed, "retries": retries,
                 "shares": len(hosts), "nice": NICE,
                 **({} if bytes_per_s is None else {"bytes_per_s": bytes_per_s / len(hosts)})}  # fmt: skip
@@ -120,10 +126,12 @@ def consumers(name: str, hosts: Sequence[Host], cluster: Cluster, topic: str, se
 
 
 def verifier(host: Host, cluster: Cluster, topic: str, committed: bool = False, level: str | None = None,
-             bytes_per_s: float | None = None) -> Generator:  # fmt: skip
+             bytes_per_s: float | None = None, topics: int = 1) -> Generator:  # fmt: skip
     """Reads a topic from its first record to its end and checks each; see `consumers`.
 
     `level`: the level of all its log records.
     """
-    (reader,) = consumers("verify", [host], cluster, topic, VERIFY_S_MAX, "once", committed=committed, bytes_per_s=bytes_per_s)
+    (reader,) = consumers(
+        "verify", [host], cluster, topic, VERIFY_S_MAX, "once", committed=committed, bytes_per_s=bytes_per_s, topics=topics
+    )
     return reader if level is None else replace(reader, settings={**reader.settings, "level": level})

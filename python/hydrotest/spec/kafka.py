@@ -105,6 +105,15 @@ Acks = Annotated[Literal[-1, 0, 1], BeforeValidator(_acks), WithJsonSchema({"enu
 
 Weight = Annotated[float, Field(ge=0)]
 
+TOPICS_MAX = 10_000
+PARTITIONS_MAX = 100_000
+"""Of all topics of a workload."""
+REQUESTS_MAX = 1_000
+IDEMPOTENT_REQUESTS_MAX = 5
+"""Brokers remember the last five batches of a producer (`ProducerStateEntry.NUM_BATCHES_TO_RETAIN`)."""
+KEPT_BY_US = frozenset({"retention.ms", "retention.bytes", "segment.bytes", "segment.ms", "local.retention.ms", "local.retention.bytes"})
+"""Settings of a topic that decide how long its records stay."""
+
 
 class Headers(Model):
     """Headers of each record."""
@@ -124,8 +133,14 @@ class KafkaProduce(Scheduled):
     """Writes records into a topic."""
 
     kind: Literal["kafka-produce"]
-    partitions: Count = Field(6, le=100_000, description="Partitions of the topic.")
+    topics: Count = Field(
+        1, le=TOPICS_MAX, description="Topics that are alike. Records without a key go to all of them in rotation, others by their key."
+    )
+    partitions: Count = Field(6, le=100_000, description="Partitions of each topic.")
     replication: Count = Field(1, description="Replicas of each partition.")
+    topic: dict[str, PropertyValue] = Field(
+        default_factory=dict, description="Settings of the topics, passed through, e.g. {min.insync.replicas: 2, flush.messages: 1}."
+    )
     record_size: SizesField = Field(
         Distribution(shape="uniform", low=100, high=101), description="Size of a record's value: 100 B, or a distribution."
     )
@@ -138,7 +153,7 @@ class KafkaProduce(Scheduled):
         "batches go to the partitions in rotation.",
     )
     headers: Headers | None = Field(None, description="Headers of each record.")
-    compression: Literal["none", "gzip", "lz4", "zstd"] = Field("none", description="Codec of the batches.")
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = Field("none", description="Codec of the batches.")
     acks: Acks = Field(
         -1, description="Which brokers store a record before it counts as sent. Without acknowledgements, losses are not detected."
     )
@@ -150,12 +165,27 @@ class KafkaProduce(Scheduled):
     transactions: Transactions | None = Field(None, description="Puts the records into transactions.")
     batch_size: SizeBytes = Field(16 * 1024, description="A batch is sent when it is this large …")
     linger: DurationS = Field(0.005, description="… or this old. Kafka 4's defaults: 16 KiB, 5 ms.")
+    in_flight_requests: Count = Field(
+        5,
+        le=REQUESTS_MAX,
+        description="Unanswered requests of a connection (`max.in.flight.requests.per.connection`); at most 5 with `idempotent`.",
+    )
     levels: dict[Name, Weight] = Field(
         default_factory=dict,
         description="Makes them log records, which a dataflow reads. Each has a level, by these weights, e.g. {info: 8, warning: "
         "1, error: 1}. The level is in capitals, padded to 8 B, after the 24 B that account for the record.",
     )
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
+
+    @property
+    def partitions_in_all(self) -> int:
+        """Of all its topics."""
+        return self.topics * self.partitions
+
+    @property
+    def topic_config(self) -> dict[str, str]:
+        """Settings of its topics as the protocol has them."""
+        return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in self.topic.items()}
 
     @property
     def is_idempotent(self) -> bool:
@@ -209,10 +239,32 @@ class KafkaProduce(Scheduled):
                 f"replication {self.replication} needs as many brokers; there are {len(kafka.hosts)}",
                 "Lower `replication`, or add hosts to kafka.",
             )
-        if kafka.most is not None and self.partitions > kafka.most.partitions:
-            raise checker.fail((*place, "partitions"), f"{self.partitions} partitions are more than `most` allows: {kafka.most.partitions}",
+        if kafka.most is not None and self.partitions_in_all > kafka.most.partitions:
+            raise checker.fail((*place, "partitions"), f"{self.partitions_in_all} partitions are more than `most` allows: {kafka.most.partitions}",
                                "Take fewer, or raise `most.partitions`.")  # fmt: skip
+        self._check_topics(place, checker)
         self._check_records(kafka, place, checker)
+
+    def _check_topics(self, place: Path_, checker: Checker) -> None:
+        """Checks what would make the account of the records false, or the topics useless."""
+        if self.partitions_in_all > PARTITIONS_MAX:
+            raise checker.fail((*place, "topics"), f"{self.topics:,} topics of {self.partitions:,} partitions are more than {PARTITIONS_MAX:,} partitions",
+                               "Take fewer of either.")  # fmt: skip
+        if self.topics > 1 and self.levels:
+            raise checker.fail((*place, "topics"), "a dataflow reads one topic, and `levels` are for it", "Leave `topics` or `levels` out.")
+        for key, value in self.topic_config.items():
+            if key == "cleanup.policy" and "compact" in value:
+                raise checker.fail(
+                    (*place, "topic", key), "a compacted topic removes records, and they would count as lost", "Leave it out."
+                )
+            if key in KEPT_BY_US:
+                raise checker.fail(
+                    (*place, "topic", key), f"hydrotest sets {key} itself, so that nothing is removed before it is read", "Leave it out."
+                )
+            if key == "min.insync.replicas" and value.isdecimal() and int(value) > self.replication:
+                raise checker.fail(
+                    (*place, "topic", key), f"{value} replicas in sync are more than there are: {self.replication}", "Raise `replication`."
+                )
 
     def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
         super().check_stock(name, experiment, place, checker)
@@ -220,6 +272,7 @@ class KafkaProduce(Scheduled):
         shaped += ["record_size"] if self.record_size.size > 1 else []
         shaped += ["compressible"] if self.compressible > 0 else []
         shaped += ["levels"] if self.levels else []
+        shaped += ["topics"] if self.topics > 1 else []
         if shaped:
             what = "sizes of record" if shaped[0] == "record_size" else shaped[0]
             raise checker.fail(place, f"{name}: ProducerPerformance has no {what}", "Leave it out, or `client: stock`.")
@@ -246,6 +299,9 @@ class KafkaProduce(Scheduled):
             raise checker.fail(
                 (*place, "idempotent"), "an idempotent producer needs the acknowledgement of all replicas", "Write `acks: all`."
             )
+        if self.is_idempotent and self.in_flight_requests > IDEMPOTENT_REQUESTS_MAX:
+            raise checker.fail((*place, "in_flight_requests"), f"an idempotent producer has at most {IDEMPOTENT_REQUESTS_MAX} requests in flight",
+                               "Take fewer, or write `idempotent: false`.")  # fmt: skip
         if self.transactions is not None and not self.is_idempotent:
             raise checker.fail((*place, "transactions"), "a transactional producer is idempotent too",
                                "Write `acks: all`, and leave `idempotent` out.")  # fmt: skip
@@ -292,8 +348,8 @@ class KafkaConsume(RatedWorkload):
 
     def check_shares(self, name: str, experiment: Experiment, count: int, place: Path_, checker: Checker) -> None:
         source = experiment.workload(self.reads, KafkaProduce)
-        if source is not None and count > source.partitions:
-            raise checker.fail(place, f"{count} consumers share {source.partitions} partitions: some would have none", "Take fewer.")
+        if source is not None and count > source.partitions_in_all:
+            raise checker.fail(place, f"{count} consumers share {source.partitions_in_all} partitions: some would have none", "Take fewer.")
 
     def refusal(self, name: str, test: str) -> Refusal | None:
         lacks = {"levels": "rate", "concurrency": "number in flight"}.get(test)

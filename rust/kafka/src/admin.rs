@@ -25,6 +25,9 @@ use crate::partitions::{TOPIC_WAIT, await_ends, brokers};
 use crate::protocol::{CONCURRENT_TRANSACTIONS, OWN_PREFIX, UNKNOWN_TOPIC_ID, error_name, is_passing, topic_name};
 
 const SERVER_TIMEOUT_MS: i32 = 20_000;
+/// Topics that are made or deleted with one request: a controller takes at most 10,000 partitions in one
+/// (`QuorumController.MAX_RECORDS_PER_USER_OP`).
+const TOPICS_AT_ONCE: usize = 200;
 /// Time after which a coordinator aborts an abandoned transaction; Kafka's own `transaction.timeout.ms`.
 const TRANSACTION_TIMEOUT_MS: i32 = 60_000;
 
@@ -34,10 +37,10 @@ const TRANSACTION_TIMEOUT_MS: i32 = 60_000;
 pub enum AdminQuery {
     /// The registered brokers, and the number of partitions with a copy that is behind.
     Brokers { cluster: ClusterSettings },
-    /// Makes a topic and waits until every partition has a leader.
-    CreateTopic {
+    /// Makes topics that are alike, and waits until every partition has a leader.
+    CreateTopics {
         cluster: ClusterSettings,
-        topic: String,
+        topics: Vec<String>,
         partitions: i32,
         replication: i16,
         config: BTreeMap<String, String>,
@@ -53,12 +56,10 @@ pub enum AdminQuery {
     },
     /// The number of records written to a topic, including those that transactions add.
     Ends { cluster: ClusterSettings, topic: String },
-    /// Deletes a topic of our own: the one with that id, where it is known, so that no other topic of the same name is.
-    DeleteTopic {
+    /// Deletes topics of our own: those with these ids, where they are known, so that no other topic of the same name is.
+    DeleteTopics {
         cluster: ClusterSettings,
-        topic: String,
-        #[serde(default)]
-        id: Option<String>,
+        topics: Vec<OwnTopic>,
     },
     /// What a cluster says of itself; changes nothing.
     Contact { cluster: ClusterSettings },
@@ -71,6 +72,15 @@ pub enum AdminQuery {
     },
 }
 
+/// A topic that a run made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnTopic {
+    name: String,
+    #[serde(default)]
+    id: Option<String>,
+}
+
 /// Answers one query as plain data.
 pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
     match query {
@@ -81,15 +91,15 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
             let brokers: Vec<String> = brokers(&metadata).into_values().collect();
             Ok(serde_json::json!({ "brokers": brokers, "behind": behind(&metadata) }))
         }
-        AdminQuery::CreateTopic {
+        AdminQuery::CreateTopics {
             cluster,
-            topic,
+            topics,
             partitions,
             replication,
             config,
         } => {
-            let id = create_topic(&Access::new(cluster)?, topic, *partitions, *replication, config)?;
-            Ok(serde_json::json!({ "id": id }))
+            let ids = create_topics(&Access::new(cluster)?, topics, *partitions, *replication, config)?;
+            Ok(serde_json::json!({ "ids": ids }))
         }
         AdminQuery::SetScram {
             cluster,
@@ -114,11 +124,12 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
             Ok(serde_json::json!({}))
         }
         AdminQuery::Ends { cluster, topic } => {
-            let (_, ends) = await_ends(&Access::new(cluster)?, topic)?;
+            let (_, ends) = await_ends(&Access::new(cluster)?, std::slice::from_ref(topic))?;
             Ok(serde_json::json!({ "records": ends.values().sum::<i64>() }))
         }
-        AdminQuery::DeleteTopic { cluster, topic, id } => {
-            delete_topic(&Access::new(cluster)?, topic, id.as_deref())?;
+        AdminQuery::DeleteTopics { cluster, topics } => {
+            let access = Access::new(cluster)?;
+            topics.chunks(TOPICS_AT_ONCE).try_for_each(|part| delete_topics(&access, part))?;
             Ok(serde_json::json!({}))
         }
         AdminQuery::Contact { cluster } => contact(&Access::new(cluster)?),
@@ -158,13 +169,46 @@ pub fn identity(connection: &mut Connection, transactional_id: Option<&Transacti
     }
 }
 
-fn create_topic(
+/// The ids of the topics, by name; null where brokers have none (before Kafka 2.8).
+fn create_topics(
     access: &Access,
+    topics: &[String],
+    partitions: i32,
+    replication: i16,
+    config: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, Option<String>>> {
+    let mut ids = BTreeMap::new();
+    let mut connection = access.open_any()?;
+    for part in topics.chunks(TOPICS_AT_ONCE) {
+        let wanted = part.iter().map(|topic| wanted(topic, partitions, replication, config));
+        let request = CreateTopicsRequest::default()
+            .with_timeout_ms(SERVER_TIMEOUT_MS)
+            .with_topics(wanted.collect::<Result<_>>()?);
+        for result in &connection.call(&request)?.topics {
+            let name = result.name.0.to_string();
+            if let Some(refusal) = error_name(result.error_code) {
+                let detail = result
+                    .error_message
+                    .as_ref()
+                    .map(|text| format!(": {text}"))
+                    .unwrap_or_default();
+                bail!("topic {name} was not created: {refusal}{detail}");
+            }
+            let id = (!result.topic_id.is_nil()).then(|| result.topic_id.to_string());
+            ids.insert(name, id);
+        }
+    }
+    // CreateTopics answers before the leaders exist, and before every broker knows of them.
+    await_ends(access, topics)?;
+    Ok(ids)
+}
+
+fn wanted(
     topic: &str,
     partitions: i32,
     replication: i16,
     config: &BTreeMap<String, String>,
-) -> Result<Option<String>> {
+) -> Result<CreatableTopic> {
     ensure!(
         topic.starts_with(OWN_PREFIX),
         "topic {topic} does not begin with {OWN_PREFIX}"
@@ -174,55 +218,39 @@ fn create_topic(
             .with_name(StrBytes::from_string(key.clone()))
             .with_value(Some(StrBytes::from_string(value.clone())))
     });
-    let wanted = CreatableTopic::default()
+    Ok(CreatableTopic::default()
         .with_name(topic_name(topic))
         .with_num_partitions(partitions)
         .with_replication_factor(replication)
-        .with_configs(configs.collect());
-    let mut connection = access.open_any()?;
-    let request = CreateTopicsRequest::default()
-        .with_timeout_ms(SERVER_TIMEOUT_MS)
-        .with_topics(vec![wanted]);
-    let response = connection.call(&request)?;
-    for result in &response.topics {
-        if let Some(name) = error_name(result.error_code) {
-            let detail = result
-                .error_message
-                .as_ref()
-                .map(|text| format!(": {text}"))
-                .unwrap_or_default();
-            bail!("topic {topic} was not created: {name}{detail}");
-        }
-    }
-    // CreateTopics answers before the leaders exist, and before every broker knows of them.
-    await_ends(access, topic)?;
-    let id = response.topics.first().map(|result| result.topic_id);
-    // Brokers before Kafka 2.8 have none.
-    Ok(id.filter(|id| !id.is_nil()).map(|id| id.to_string()))
+        .with_configs(configs.collect()))
 }
 
-fn delete_topic(access: &Access, topic: &str, id: Option<&str>) -> Result<()> {
-    ensure!(
-        topic.starts_with(OWN_PREFIX),
-        "topic {topic} is not hydrotest's own and stays"
-    );
-    let wanted = match id {
-        None => DeleteTopicState::default().with_name(Some(topic_name(topic))),
-        Some(id) => DeleteTopicState::default()
-            .with_name(None)
-            .with_topic_id(id.parse().with_context(|| format!("{id:?} is no topic's id"))?),
-    };
+fn delete_topics(access: &Access, topics: &[OwnTopic]) -> Result<()> {
+    let mut states = Vec::new();
+    for OwnTopic { name, id } in topics {
+        ensure!(
+            name.starts_with(OWN_PREFIX),
+            "topic {name} is not hydrotest's own and stays"
+        );
+        states.push(match id {
+            None => DeleteTopicState::default().with_name(Some(topic_name(name))),
+            Some(id) => DeleteTopicState::default()
+                .with_name(None)
+                .with_topic_id(id.parse().with_context(|| format!("{id:?} is no topic's id"))?),
+        });
+    }
     let request = DeleteTopicsRequest::default()
         .with_timeout_ms(SERVER_TIMEOUT_MS)
-        .with_topics(vec![wanted]);
+        .with_topics(states);
     let response = access.open_any()?.call(&request)?;
     for result in &response.responses {
         // The topic with that id is gone, whatever has its name now.
         if result.error_code == UNKNOWN_TOPIC_ID {
             continue;
         }
-        if let Some(name) = error_name(result.error_code) {
-            bail!("topic {topic} was not deleted: {name}");
+        if let Some(refusal) = error_name(result.error_code) {
+            let name = result.name.as_ref().map(|name| name.0.to_string()).unwrap_or_default();
+            bail!("topic {name} was not deleted: {refusal}");
         }
     }
     Ok(())

@@ -16,7 +16,7 @@ use hydrotest_core::threads::peak_memory_bytes;
 use hydrotest_core::trial::{Prepared, Window, conduct};
 use hydrotest_core::wire::Outcome;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
-use kafka_protocol::messages::{FetchRequest, FetchResponse, TopicName};
+use kafka_protocol::messages::{FetchRequest, FetchResponse};
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
@@ -27,9 +27,10 @@ use crate::lag::count_followed;
 use crate::metadata_refresher::MetadataRefresher;
 use crate::partitions::{COMMITTED_END, Leaders, await_ends, end_offsets};
 use crate::payload::{Level, Stamp, level};
-use crate::protocol::{error_name, topic_name};
+use crate::protocol::error_name;
 use crate::settings::{ConsumeSettings, Reading};
 use crate::throttle::Throttled;
+use crate::topics::{Topics, names};
 
 const FETCH_WAIT_MS: i32 = 100;
 const FETCH_BYTES_MAX: i32 = 50 << 20;
@@ -98,10 +99,10 @@ pub fn run(settings: &ConsumeSettings, control: &Control) -> Result<Option<Outco
 }
 
 /// Waits until every transaction in a topic without writers is committed or aborted.
-fn await_decisions(access: &Access, leaders: &Leaders, topic: &str, ends: &BTreeMap<i32, i64>) -> Result<()> {
+fn await_decisions(access: &Access, leaders: &Leaders, names: &[String], ends: &BTreeMap<i32, i64>) -> Result<()> {
     let give_up = Instant::now() + DECISION_WAIT;
     // A transaction that is undecided for longer stays unread, and is reported as in flight.
-    while end_offsets(access, leaders, topic, COMMITTED_END)? != *ends && Instant::now() < give_up {
+    while end_offsets(access, leaders, names, COMMITTED_END)? != *ends && Instant::now() < give_up {
         std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())
@@ -110,7 +111,8 @@ fn await_decisions(access: &Access, leaders: &Leaders, topic: &str, ends: &BTree
 struct Consumer {
     settings: ConsumeSettings,
     access: Access,
-    topic: TopicName,
+    names: Vec<String>,
+    topics: Topics,
     /// Each has at most one request in flight.
     pool: ConnectionPool<()>,
     /// In the order of their indices.
@@ -135,11 +137,12 @@ impl Consumer {
     fn connect(settings: &ConsumeSettings) -> Result<Self> {
         let access = Access::new(&settings.cluster)?;
         let follows = settings.reading == Reading::Follow;
-        let (leaders, ends) = await_ends(&access, &settings.topic)?;
+        let names = names(&settings.topic, settings.topics);
+        let (leaders, ends) = await_ends(&access, &names)?;
         if settings.committed && !follows {
-            await_decisions(&access, &leaders, &settings.topic, &ends)?;
+            await_decisions(&access, &leaders, &names, &ends)?;
         }
-        let refresher = || MetadataRefresher::new(&access, &settings.topic, settings.connections);
+        let refresher = || MetadataRefresher::new(&access, &names, settings.connections);
         let mut pool = ConnectionPool::new(settings.retries.then(refresher));
         // By broker: its slots, and the number of its partitions that were assigned.
         let mut of_broker: BTreeMap<&str, (Vec<usize>, usize)> = BTreeMap::new();
@@ -167,7 +170,8 @@ impl Consumer {
         Ok(Self {
             settings: settings.clone(),
             access,
-            topic: topic_name(&settings.topic),
+            topics: Topics::new(&names, leaders.len())?,
+            names,
             pool,
             partitions,
             level: settings
@@ -204,9 +208,9 @@ impl Consumer {
         while !window.written.load(Acquire) && !window.stop.load(Relaxed) {
             self.read_all(window, monotonic_ns() + RETRY_NS)?;
         }
-        let (leaders, ends) = await_ends(&self.access, &self.settings.topic)?;
+        let (leaders, ends) = await_ends(&self.access, &self.names)?;
         if self.settings.committed {
-            await_decisions(&self.access, &leaders, &self.settings.topic, &ends)?;
+            await_decisions(&self.access, &leaders, &self.names, &ends)?;
         }
         for partition in &mut self.partitions {
             partition.end_offset = ends[&partition.index];
@@ -252,19 +256,29 @@ impl Consumer {
             return Ok(());
         }
         let partition_bytes = self.settings.partition_bytes;
-        let open: Vec<FetchPartition> = self
+        let open = self
             .partitions
             .iter()
             .filter(|partition| partition.slot == slot && !partition.is_read() && partition.not_before_ns <= now)
-            .map(|partition| {
-                FetchPartition::default()
-                    .with_partition(partition.index)
-                    .with_fetch_offset(partition.next_offset)
-                    .with_current_leader_epoch(-1)
-                    .with_partition_max_bytes(partition_bytes)
+            .map(|partition| (partition.index, partition.next_offset));
+        let wanted: Vec<FetchTopic> = self
+            .topics
+            .by_topic(open)
+            .into_iter()
+            .map(|(name, partitions)| {
+                let partitions = partitions.into_iter().map(|(index, next_offset)| {
+                    FetchPartition::default()
+                        .with_partition(index)
+                        .with_fetch_offset(next_offset)
+                        .with_current_leader_epoch(-1)
+                        .with_partition_max_bytes(partition_bytes)
+                });
+                FetchTopic::default()
+                    .with_topic(name)
+                    .with_partitions(partitions.collect())
             })
             .collect();
-        if open.is_empty() {
+        if wanted.is_empty() {
             return Ok(());
         }
         let request = FetchRequest::default()
@@ -272,11 +286,7 @@ impl Consumer {
             .with_min_bytes(1)
             .with_max_bytes(self.fetch_bytes_max())
             .with_isolation_level(i8::from(self.settings.committed))
-            .with_topics(vec![
-                FetchTopic::default()
-                    .with_topic(self.topic.clone())
-                    .with_partitions(open),
-            ]);
+            .with_topics(wanted);
         if let Err(error) = self.pool.send(slot, &request, ()) {
             self.pool.lose(slot, error)?;
         }
@@ -306,8 +316,12 @@ impl Consumer {
         let now = monotonic_ns();
         let recorder = self.recorder.clone().filter(|_| !self.ended);
         let mut recorder = recorder.as_ref().map(|recorder| lock(recorder));
-        for data in response.responses.iter().flat_map(|topic| &topic.partitions) {
-            let index = data.partition_index;
+        let answered = response
+            .responses
+            .iter()
+            .flat_map(|topic| topic.partitions.iter().map(move |data| (&topic.topic, data)));
+        for (topic, data) in answered {
+            let index = self.topics.number(topic, data.partition_index)?;
             let Ok(at) = self
                 .partitions
                 .binary_search_by_key(&index, |partition| partition.index)

@@ -70,8 +70,9 @@ pub fn others(access: &Access) -> Result<Vec<String>> {
 }
 
 fn written(access: &Access, topic: &str) -> Result<i64> {
-    let leaders = ask_leaders(&mut access.open_any()?, topic)?;
-    Ok(end_offsets(access, &leaders, topic, END)?.values().sum())
+    let names = [topic.to_owned()];
+    let leaders = ask_leaders(&mut access.open_any()?, &names)?;
+    Ok(end_offsets(access, &leaders, &names, END)?.values().sum())
 }
 
 /// Looks at a cluster again and again, over one connection while it lasts.

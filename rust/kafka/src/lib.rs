@@ -25,4 +25,5 @@ pub mod record;
 mod record_accumulator;
 pub mod settings;
 pub mod throttle;
+pub mod topics;
 mod transaction;

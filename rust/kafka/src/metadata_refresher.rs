@@ -1,4 +1,4 @@
-//! Refreshes a topic's metadata, and connects to its leaders, after a broker or a leadership was lost.
+//! Refreshes the metadata of topics, and connects to its leaders, after a broker or a leadership was lost.
 
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -18,20 +18,20 @@ pub(crate) struct Found {
     pub(crate) connections: Vec<Connection>,
 }
 
-/// Refreshes the leaders of one topic.
+/// Refreshes the leaders of topics.
 pub(crate) struct MetadataRefresher {
     access: Access,
-    topic: String,
+    names: Vec<String>,
     /// Connections opened to each broker.
     per_broker: usize,
     search: Option<BackgroundTask<Found>>,
 }
 
 impl MetadataRefresher {
-    pub(crate) fn new(access: &Access, topic: &str, per_broker: usize) -> Self {
+    pub(crate) fn new(access: &Access, names: &[String], per_broker: usize) -> Self {
         Self {
             access: access.clone(),
-            topic: topic.to_owned(),
+            names: names.to_vec(),
             per_broker,
             search: None,
         }
@@ -43,8 +43,8 @@ impl MetadataRefresher {
 
     /// Starts the search, until every leader is reached. Brokers in `connected` need no other connection.
     pub(crate) fn refresh(&mut self, mut connected: Vec<String>) {
-        let (access, topic, per_broker) = (self.access.clone(), self.topic.clone(), self.per_broker);
-        let round = move |sender: &Sender<Found>| round(&access, &topic, per_broker, &mut connected, sender);
+        let (access, names, per_broker) = (self.access.clone(), self.names.clone(), self.per_broker);
+        let round = move |sender: &Sender<Found>| round(&access, &names, per_broker, &mut connected, sender);
         self.search = Some(BackgroundTask::spawn(BACKOFF, round));
     }
 
@@ -61,9 +61,15 @@ impl MetadataRefresher {
 }
 
 /// Asks and connects once; true when every leader is reached, or no receiver is left.
-fn round(access: &Access, topic: &str, per_broker: usize, connected: &mut Vec<String>, sender: &Sender<Found>) -> bool {
+fn round(
+    access: &Access,
+    names: &[String],
+    per_broker: usize,
+    connected: &mut Vec<String>,
+    sender: &Sender<Found>,
+) -> bool {
     // A broker that is away, or knows no leader yet, is asked again in the next round.
-    let Ok(leaders) = access.open_any().and_then(|mut broker| ask_leaders(&mut broker, topic)) else {
+    let Ok(leaders) = access.open_any().and_then(|mut broker| ask_leaders(&mut broker, names)) else {
         return false;
     };
     let mut connections = Vec::new();

@@ -11,21 +11,22 @@ use kafka_protocol::messages::{BrokerId, ListOffsetsRequest, MetadataRequest, Me
 use crate::access::Access;
 use crate::connection::Connection;
 use crate::protocol::{error_name, topic_name};
+use crate::topics::Topics;
 
 /// A topic that was just made, or lost its leader, has one within this time.
 pub const TOPIC_WAIT: Duration = Duration::from_secs(30);
 
-/// The leaders of a topic's partitions: partition → broker address.
+/// The leaders of the partitions of a workload's topics, numbered through (`topics`): partition → broker address.
 pub type Leaders = BTreeMap<i32, String>;
 
-/// The leaders of all partitions of a topic; waits for missing ones, with a bound.
-pub fn leaders(connection: &mut Connection, topic: &str) -> Result<Leaders> {
+/// The leaders of all partitions of topics; waits for missing ones, with a bound.
+pub fn leaders(connection: &mut Connection, names: &[String]) -> Result<Leaders> {
     let give_up = Instant::now() + TOPIC_WAIT;
     loop {
-        match leaders_of(&metadata_of(connection, topic)?) {
+        match leaders_of(&metadata_of(connection, names)?, names) {
             Ok(leaders) => return Ok(leaders),
             Err(reason) if Instant::now() > give_up => {
-                bail!("topic {topic}: {reason} after {} s", TOPIC_WAIT.as_secs())
+                bail!("topic {}: {reason} after {} s", names[0], TOPIC_WAIT.as_secs())
             }
             Err(_) => std::thread::sleep(Duration::from_millis(50)),
         }
@@ -33,17 +34,18 @@ pub fn leaders(connection: &mut Connection, topic: &str) -> Result<Leaders> {
 }
 
 /// The leaders as the broker knows them now. An error if any partition has none.
-pub fn ask_leaders(connection: &mut Connection, topic: &str) -> Result<Leaders> {
-    leaders_of(&metadata_of(connection, topic)?).map_err(anyhow::Error::msg)
+pub fn ask_leaders(connection: &mut Connection, names: &[String]) -> Result<Leaders> {
+    leaders_of(&metadata_of(connection, names)?, names).map_err(anyhow::Error::msg)
 }
 
-fn metadata_of(connection: &mut Connection, topic: &str) -> Result<MetadataResponse> {
+fn metadata_of(connection: &mut Connection, names: &[String]) -> Result<MetadataResponse> {
+    let wanted = names
+        .iter()
+        .map(|name| MetadataRequestTopic::default().with_name(Some(topic_name(name))));
     connection.call(
         &MetadataRequest::default()
             .with_allow_auto_topic_creation(false)
-            .with_topics(Some(vec![
-                MetadataRequestTopic::default().with_name(Some(topic_name(topic))),
-            ])),
+            .with_topics(Some(wanted.collect())),
     )
 }
 
@@ -53,7 +55,8 @@ pub const END: i8 = 0;
 pub const COMMITTED_END: i8 = 1;
 
 /// The offset behind the last record of each partition, from its leader. `which` is `END` or `COMMITTED_END`.
-pub fn end_offsets(access: &Access, leaders: &Leaders, topic: &str, which: i8) -> Result<BTreeMap<i32, i64>> {
+pub fn end_offsets(access: &Access, leaders: &Leaders, names: &[String], which: i8) -> Result<BTreeMap<i32, i64>> {
+    let topics = Topics::new(names, leaders.len())?;
     let mut by_leader: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
     for (&partition, address) in leaders {
         by_leader.entry(address).or_default().push(partition);
@@ -61,26 +64,30 @@ pub fn end_offsets(access: &Access, leaders: &Leaders, topic: &str, which: i8) -
     let mut ends = BTreeMap::new();
     for (address, partitions) in by_leader {
         const LATEST: i64 = -1;
-        let wanted = partitions.iter().map(|&partition| {
-            ListOffsetsPartition::default()
-                .with_partition_index(partition)
-                .with_current_leader_epoch(-1)
-                .with_timestamp(LATEST)
+        let of_topics = topics.by_topic(partitions.into_iter().map(|number| (number, ())));
+        let wanted = of_topics.into_iter().map(|(name, partitions)| {
+            let partitions = partitions.into_iter().map(|(partition, ())| {
+                ListOffsetsPartition::default()
+                    .with_partition_index(partition)
+                    .with_current_leader_epoch(-1)
+                    .with_timestamp(LATEST)
+            });
+            ListOffsetsTopic::default()
+                .with_name(name)
+                .with_partitions(partitions.collect())
         });
         let request = ListOffsetsRequest::default()
             .with_replica_id(BrokerId(-1))
             .with_isolation_level(which)
-            .with_topics(vec![
-                ListOffsetsTopic::default()
-                    .with_name(topic_name(topic))
-                    .with_partitions(wanted.collect()),
-            ]);
+            .with_topics(wanted.collect());
         let response = access.open(address)?.call(&request)?;
-        for found in response.topics.iter().flat_map(|topic| &topic.partitions) {
-            if let Some(name) = error_name(found.error_code) {
-                bail!("the end of {topic}-{} is unknown: {name}", found.partition_index);
+        for topic in &response.topics {
+            for found in &topic.partitions {
+                if let Some(name) = error_name(found.error_code) {
+                    bail!("the end of {}-{} is unknown: {name}", topic.name.0, found.partition_index);
+                }
+                ends.insert(topics.number(&topic.name, found.partition_index)?, found.offset);
             }
-            ends.insert(found.partition_index, found.offset);
         }
     }
     ensure!(
@@ -92,14 +99,14 @@ pub fn end_offsets(access: &Access, leaders: &Leaders, topic: &str, which: i8) -
     Ok(ends)
 }
 
-/// The leaders and the ends of a topic's partitions; waits for missing or lost ones, with a bound.
-pub fn await_ends(access: &Access, topic: &str) -> Result<(Leaders, BTreeMap<i32, i64>)> {
+/// The leaders and the ends of the topics' partitions; waits for missing or lost ones, with a bound.
+pub fn await_ends(access: &Access, names: &[String]) -> Result<(Leaders, BTreeMap<i32, i64>)> {
     let give_up = Instant::now() + TOPIC_WAIT;
     loop {
-        let leaders = leaders(&mut access.open_any()?, topic)?;
-        match end_offsets(access, &leaders, topic, END) {
+        let leaders = leaders(&mut access.open_any()?, names)?;
+        match end_offsets(access, &leaders, names, END) {
             Ok(ends) => return Ok((leaders, ends)),
-            Err(error) if Instant::now() > give_up => return Err(error.context(format!("topic {topic} is not usable"))),
+            Err(error) if Instant::now() > give_up => return Err(error.context(format!("topic {} is not usable", names[0]))),
             Err(_) => std::thread::sleep(Duration::from_millis(50)),
         }
     }
@@ -114,15 +121,23 @@ pub fn brokers(metadata: &MetadataResponse) -> BTreeMap<i32, String> {
         .collect()
 }
 
-fn leaders_of(metadata: &MetadataResponse) -> std::result::Result<Leaders, String> {
+fn leaders_of(metadata: &MetadataResponse, names: &[String]) -> std::result::Result<Leaders, String> {
     let brokers = brokers(metadata);
     let mut leaders = Leaders::new();
+    if let Some(name) = metadata.topics.iter().find_map(|topic| error_name(topic.error_code)) {
+        return Err(name);
+    }
+    let total = metadata.topics.iter().map(|topic| topic.partitions.len()).sum();
+    if total == 0 || metadata.topics.iter().any(|topic| topic.partitions.is_empty()) {
+        return Err("it has no partitions".into());
+    }
+    let topics = Topics::new(names, total).map_err(|error| error.to_string())?;
     for topic in &metadata.topics {
-        if let Some(name) = error_name(topic.error_code) {
-            return Err(name);
-        }
+        let name = topic.name.as_ref().ok_or("the broker named no topic")?;
         for partition in &topic.partitions {
-            let index = partition.partition_index;
+            let index = topics
+                .number(name, partition.partition_index)
+                .map_err(|error| error.to_string())?;
             match (error_name(partition.error_code), brokers.get(&partition.leader_id.0)) {
                 (None, Some(address)) => leaders.insert(index, address.clone()),
                 (name, _) => {
@@ -134,8 +149,9 @@ fn leaders_of(metadata: &MetadataResponse) -> std::result::Result<Leaders, Strin
             };
         }
     }
-    if leaders.is_empty() {
-        return Err("it has no partitions".into());
+    // Topics with fewer partitions than others would share numbers.
+    if leaders.len() != total {
+        return Err("its topics have different numbers of partitions".into());
     }
     Ok(leaders)
 }

@@ -16,6 +16,7 @@ use crate::payload::PRODUCERS_MAX;
 use crate::producer::{Produced, Producer};
 use crate::settings::ProduceSettings;
 use crate::throttle::Throttled;
+use crate::topics::names;
 
 /// Runs the generator until its time is over. `None` if stopped before it began.
 pub fn run(settings: &ProduceSettings, control: &Control) -> Result<Option<Outcome>> {
@@ -34,7 +35,7 @@ pub fn run(settings: &ProduceSettings, control: &Control) -> Result<Option<Outco
     );
     settings.load.check().map_err(anyhow::Error::msg)?;
     let access = Access::new(&settings.cluster)?;
-    let leaders = leaders(&mut access.open_any()?, &settings.topic)?;
+    let leaders = leaders(&mut access.open_any()?, &names(&settings.topic, settings.topics))?;
     let mut threads: Vec<Prepared<Produced>> = Vec::new();
     for share in settings.load.own_shares() {
         let mut producer = Producer::connect(settings, &access, share, &leaders)?;

@@ -9,7 +9,7 @@ use anyhow::Result;
 use bytes::Bytes;
 use hydrotest_core::runs::Runs;
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
-use kafka_protocol::messages::{ProduceRequest, TopicName};
+use kafka_protocol::messages::ProduceRequest;
 
 use crate::access::Access;
 use crate::acked_offsets::AckedOffsets;
@@ -20,10 +20,10 @@ use crate::connection_pool::ConnectionPool;
 use crate::flight::{Batch, Op, Partition, Records};
 use crate::metadata_refresher::MetadataRefresher;
 use crate::partitions::Leaders;
-use crate::protocol::topic_name;
 use crate::record::NewRecord;
 use crate::settings::ProduceSettings;
 use crate::throttle::Throttled;
+use crate::topics::{Topics, names};
 use crate::transaction::{Step, Transactions, coordinator, transactional_id};
 
 const SERVER_TIMEOUT_MS: i32 = 30_000;
@@ -64,7 +64,7 @@ impl Out {
 }
 
 pub(crate) struct RecordAccumulator {
-    topic: TopicName,
+    topics: Topics,
     acks: i16,
     codec: Codec,
     batch_bytes: usize,
@@ -90,7 +90,8 @@ impl RecordAccumulator {
         producer: u32,
         leaders: &Leaders,
     ) -> Result<Self> {
-        let refresher = || MetadataRefresher::new(access, &settings.topic, 1);
+        let names = names(&settings.topic, settings.topics);
+        let refresher = || MetadataRefresher::new(access, &names, 1);
         let mut pool = ConnectionPool::new(settings.retries.then(refresher));
         let mut partitions = Vec::new();
         let mut known = None;
@@ -125,7 +126,7 @@ impl RecordAccumulator {
             });
         }
         Ok(Self {
-            topic: topic_name(&settings.topic),
+            topics: Topics::new(&names, leaders.len())?,
             acks: settings.acks,
             codec: settings.codec,
             batch_bytes: settings.batch_bytes,
@@ -280,11 +281,7 @@ impl RecordAccumulator {
                     .with_transactional_id(self.transactions.as_ref().map(|transactions| transactions.id.clone()))
                     .with_acks(self.acks)
                     .with_timeout_ms(SERVER_TIMEOUT_MS)
-                    .with_topic_data(vec![
-                        TopicProduceData::default()
-                            .with_name(self.topic.clone())
-                            .with_partition_data(data),
-                    ]);
+                    .with_topic_data(data);
                 if let Err(error) = self.pool.send(slot, &request, Out::Batches(batches)) {
                     self.lose(slot, error)?;
                 }
@@ -310,7 +307,7 @@ impl RecordAccumulator {
                     .iter()
                     .map(|&partition| self.partitions[partition].index)
                     .collect();
-                let request = transactions.join_request(&self.topic, indices);
+                let request = transactions.join_request(&self.topics, indices);
                 self.pool.send(slot, &request, Out::Step(step))
             }
             Step::End { commits } => {
@@ -322,7 +319,7 @@ impl RecordAccumulator {
     }
 
     /// One batch of each partition of `slot` that has one, as far as they fit in one request.
-    fn gather(&mut self, slot: usize, now_ns: u64) -> (Vec<Batch>, Vec<PartitionProduceData>) {
+    fn gather(&mut self, slot: usize, now_ns: u64) -> (Vec<Batch>, Vec<TopicProduceData>) {
         let retries = self.pool.retries();
         let (mut batches, mut data, mut bytes) = (Vec::new(), Vec::new(), 0);
         for _ in 0..self.waiting.len() {
@@ -342,17 +339,23 @@ impl RecordAccumulator {
                     std::mem::take(&mut batch.bytes)
                 };
                 batches.push(batch);
-                data.push(
-                    PartitionProduceData::default()
-                        .with_index(partition.index)
-                        .with_records(Some(encoded)),
-                );
+                data.push((partition.index, encoded));
             }
             if !partition.ready.is_empty() {
                 self.waiting.push_back(index);
             }
         }
-        (batches, data)
+        let of_topics = self.topics.by_topic(data).into_iter().map(|(name, parts)| {
+            let parts = parts.into_iter().map(|(index, encoded)| {
+                PartitionProduceData::default()
+                    .with_index(index)
+                    .with_records(Some(encoded))
+            });
+            TopicProduceData::default()
+                .with_name(name)
+                .with_partition_data(parts.collect())
+        });
+        (batches, of_topics.collect())
     }
 
     /// The batches in flight on a lost connection are sent again by another.

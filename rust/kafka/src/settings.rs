@@ -14,6 +14,9 @@ use crate::transaction::TransactionSettings;
 pub struct ProduceSettings {
     pub cluster: ClusterSettings,
     pub topic: String,
+    /// With several, each has the topic's name and a number (`topics::names`).
+    #[serde(default = "one")]
+    pub topics: u32,
     pub records: RecordSettings,
     pub codec: Codec,
     /// 1, −1 for all in-sync replicas, or 0 for none: then a loss is unknown, and records end when they are
@@ -38,6 +41,10 @@ pub struct ProduceSettings {
     pub load: LoadSettings,
 }
 
+fn one() -> u32 {
+    1
+}
+
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -56,6 +63,9 @@ pub enum Reading {
 pub struct ConsumeSettings {
     pub cluster: ClusterSettings,
     pub topic: String,
+    /// As in `ProduceSettings`.
+    #[serde(default = "one")]
+    pub topics: u32,
     /// Longest time to read, in seconds.
     pub seconds: f64,
     pub reading: Reading,

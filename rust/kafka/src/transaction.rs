@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use kafka_protocol::messages::add_partitions_to_txn_request::AddPartitionsToTxnTopic;
 use kafka_protocol::messages::{
     AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, EndTxnRequest, FindCoordinatorRequest, ProducerId,
-    TopicName, TransactionalId,
+    TransactionalId,
 };
 use kafka_protocol::protocol::StrBytes;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,7 @@ use crate::access::Access;
 use crate::batch::Identity;
 use crate::flight::Records;
 use crate::protocol::{CONCURRENT_TRANSACTIONS, error_name, is_passing};
+use crate::topics::Topics;
 
 const COORDINATOR_WAIT: Duration = Duration::from_secs(30);
 /// `FindCoordinator`'s key type for transactions.
@@ -141,16 +142,18 @@ impl Transactions {
         ((number + 1.0) * self.settings.aborts).floor() > (number * self.settings.aborts).floor()
     }
 
-    pub(crate) fn join_request(&self, topic: &TopicName, partitions: Vec<i32>) -> AddPartitionsToTxnRequest {
+    pub(crate) fn join_request(&self, topics: &Topics, partitions: Vec<i32>) -> AddPartitionsToTxnRequest {
+        let of_topics = topics.by_topic(partitions.into_iter().map(|number| (number, ())));
+        let joining = of_topics.into_iter().map(|(name, partitions)| {
+            AddPartitionsToTxnTopic::default()
+                .with_name(name)
+                .with_partitions(partitions.into_iter().map(|(partition, ())| partition).collect())
+        });
         AddPartitionsToTxnRequest::default()
             .with_v3_and_below_transactional_id(self.id.clone())
             .with_v3_and_below_producer_id(ProducerId(self.identity.producer_id))
             .with_v3_and_below_producer_epoch(self.identity.epoch)
-            .with_v3_and_below_topics(vec![
-                AddPartitionsToTxnTopic::default()
-                    .with_name(topic.clone())
-                    .with_partitions(partitions),
-            ])
+            .with_v3_and_below_topics(joining.collect())
     }
 
     pub(crate) fn end_request(&self, commits: bool) -> EndTxnRequest {

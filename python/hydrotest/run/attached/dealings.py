@@ -98,7 +98,7 @@ class KafkaDealings(_Answered[AttachedKafka]):
     what = "topics"
 
     async def remove(self, name: str, identity: str) -> None:
-        await load_kafka.delete_topic(self.host, self.system.cluster, name, identity)
+        await load_kafka.delete_topics(self.host, self.system.cluster, {name: identity})
 
     def canary_name(self, run: str) -> str:
         return f"hydrotest-{run}-{CANARY}"

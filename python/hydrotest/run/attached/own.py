@@ -34,19 +34,29 @@ class OwnThings:
         self._removals: dict[str, Removal] = {}
 
     async def make_topic(
-        self, host: Host, cluster: Cluster, topic: str, settings: load_kafka.Parted, config: Mapping[str, str] | None = None
+        self,
+        host: Host,
+        cluster: Cluster,
+        topic: str,
+        settings: load_kafka.Parted,
+        config: Mapping[str, str] | None = None,
+        topics: int = 1,
     ) -> None:
-        """Makes a topic and waits until it can be used. Raises `TrialFailedError`, also where there is one of that name."""
-        self._owned.note("intended", topic)
-        self._made(
-            topic, await load_kafka.create_topic(host, cluster, topic, settings, config), partial(self.remove_topic, host, cluster, topic)
-        )
+        """Makes a topic, or several alike (`load.kafka.topic_names`), and waits until they can be used. Raises `TrialFailedError`, also
+        where there is one of that name."""
+        names = load_kafka.topic_names(topic, topics)
+        for name in names:
+            self._owned.note("intended", name)
+        for name, identity in (await load_kafka.create_topics(host, cluster, names, settings, config)).items():
+            self._made(name, identity, partial(self.remove_topic, host, cluster, name))
 
-    async def remove_topic(self, host: Host, cluster: Cluster, topic: str) -> None:
-        """Removes it; in a cluster that others use only by the id that it got."""
-        if self._is_proven(topic):
-            await load_kafka.delete_topic(host, cluster, topic, self._identities.get(topic))
-            self._gone(topic)
+    async def remove_topic(self, host: Host, cluster: Cluster, topic: str, topics: int = 1) -> None:
+        """Removes what `make_topic` made; in a cluster that others use only by the ids that they got."""
+        names = [name for name in load_kafka.topic_names(topic, topics) if self._is_proven(name)]
+        if names:
+            await load_kafka.delete_topics(host, cluster, {name: self._identities.get(name) for name in names})
+        for name in names:
+            self._gone(name)
 
     async def make_keyspace(
         self, host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad, data_center: str | None = None

@@ -16,7 +16,7 @@ from hydrotest.load.cassandra import POPULATE_S_MAX, SATURATING_IN_FLIGHT
 from hydrotest.load.stock_output import parse_consumer, parse_producer, parse_stress
 from hydrotest.run.lifecycle.fetching import fetch_file
 from hydrotest.run.trials.trial import TrialPlan, log_path
-from hydrotest.run.workloads.base import Bench, Rated, remove_quietly
+from hydrotest.run.workloads.base import Bench, Rated
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.kafka import Consume, Produce
 from hydrotest.store import layout
@@ -114,7 +114,7 @@ def _for_records(records: int, source: Produce, planned_per_s: float = RECORDS_P
 async def produce(bench: Bench, workload: Produce, plan: TrialPlan, level: Level) -> StockResult:
     """By ProducerPerformance."""
     rate, topic = level.rate, workload.topic(level.number)
-    await bench.own.make_topic(workload.host, workload.cluster, topic, workload.spec)
+    await workload.make_topic(topic)
     try:
         speed = rate or min(SATURATED_GUESS_PER_S, SATURATED_GUESS_BYTES_PER_S / workload.spec.record_size.low)
         warm_up = round(speed * max(plan.warm_up_s, JVM_WARM_UP_S))
@@ -125,7 +125,7 @@ async def produce(bench: Bench, workload: Produce, plan: TrialPlan, level: Level
         patience = _for_records(records, workload, speed)
         return parse_producer(*await _run(bench, workload, command, level.log, patience, SILENCE), asked=records)
     finally:
-        await remove_quietly(bench, bench.own.remove_topic(workload.host, workload.cluster, topic), topic)
+        await workload.remove_topic(topic)
 
 
 async def consume(bench: Bench, workload: Consume, _plan: TrialPlan, level: Level) -> StockResult:

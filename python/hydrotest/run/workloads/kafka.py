@@ -49,9 +49,7 @@ class Produce(Rated):
         async def set_up() -> None:
             self.last_read = None
             config = self._retention(load_spec.rate_per_s or 0.0) if plan.purpose == Purpose.SOAK and not self._is_kept else {}
-            if self._most_read is not None:  # should we never come to delete it
-                config = {"retention.ms": str(RETAINED_ATTACHED_MS), **config}
-            await self.bench.own.make_topic(self.host, self.cluster, topic, self.spec, config)
+            await self.make_topic(topic, config)
 
         async def account(load: Load, loads: Loads) -> Load:
             followers = [other for other in loads.values() if self._is_follower(other)]
@@ -64,9 +62,20 @@ class Produce(Rated):
             return await self._verified(load, topic, number, plan.slug)
 
         async def tear_down() -> None:
-            await remove_quietly(self.bench, self.bench.own.remove_topic(self.host, self.cluster, topic), topic)
+            await self.remove_topic(topic)
 
         return Part(self.name, self.spec.kind, self.generators(topic, number, load_spec, plan), set_up, None, account, tear_down)
+
+    async def make_topic(self, topic: str, config: Mapping[str, str] | None = None) -> None:
+        """Its topic, or topics, with the settings that the experiment gives them."""
+        ours = dict(config or {})
+        if self._most_read is not None:  # should we never come to delete it
+            ours = {"retention.ms": str(RETAINED_ATTACHED_MS), **ours}
+        await self.bench.own.make_topic(self.host, self.cluster, topic, self.spec, {**self.spec.topic_config, **ours}, self.spec.topics)
+
+    async def remove_topic(self, topic: str) -> None:
+        """What `make_topic` made."""
+        await remove_quietly(self.bench, self.bench.own.remove_topic(self.host, self.cluster, topic, self.spec.topics), topic)
 
     def _is_follower(self, load: Load) -> bool:
         spec = self.bench.experiment.workload(load.workload, KafkaConsume)
@@ -85,7 +94,7 @@ class Produce(Rated):
 
     def _retention(self, rate_per_s: float) -> dict[str, str]:
         """Keeps a soak's disk from filling: old segments go, long after a follower has read them."""
-        kept = max(RETAINED_BYTES_MIN, round(rate_per_s * self.spec.record_bytes * RETAINED_S / self.spec.partitions))
+        kept = max(RETAINED_BYTES_MIN, round(rate_per_s * self.spec.record_bytes * RETAINED_S / self.spec.partitions_in_all))
         return {"retention.bytes": str(kept), "segment.bytes": str(RETAINED_BYTES_MIN // 4)}
 
     def generators(self, topic: str, number: int, load_spec: LoadSpec, plan: TrialPlan) -> list[Generator]:
@@ -105,7 +114,11 @@ class Produce(Rated):
         self.bench.listener.phase(f"accounting for every record of {self.name}")
         begun = time.monotonic()
         read = await run_generators(
-            [load_kafka.verifier(self.host, self.cluster, topic, self.spec.transactions is not None, bytes_per_s=self._most_read)],
+            [
+                load_kafka.verifier(
+                    self.host, self.cluster, topic, self.spec.transactions is not None, bytes_per_s=self._most_read, topics=self.spec.topics
+                )
+            ],
             folder,
             lambda: None,
             lambda _w, _e: None,
@@ -153,14 +166,14 @@ class Consume(Follower):
             await self._remove()
             self.topic = self.source.topic(f"{self.name}-{self._fillings}")
         self._fillings += 1
-        await self.bench.own.make_topic(self.host, self.source.cluster, self.topic, self.source.spec)
+        await self.source.make_topic(self.topic)
         number = self.bench.runner.claim()
         plan = TrialPlan(f"prefill-{self.name}", Purpose.PREFILL, 0.0, self.bench.experiment.search.saturated)
         filling = Part(self.source.name, self.source.spec.kind, self.source.generators(self.topic, number, UNTHROTTLED, plan))
         return await self.bench.runner.press(number, plan, [filling])
 
     async def _remove(self) -> None:
-        await remove_quietly(self.bench, self.bench.own.remove_topic(self.host, self.source.cluster, self.topic), self.topic)
+        await self.source.remove_topic(self.topic)
 
     @property
     def records(self) -> int:
@@ -173,7 +186,7 @@ class Consume(Follower):
 
     def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
         generators = load_kafka.consumers(self.name, self.hosts * load_spec.times, self.source.cluster, self.topic, plan.seconds, "repeat",
-                                          committed=self._reads_committed)  # fmt: skip
+                                          committed=self._reads_committed, topics=self.source.spec.topics)  # fmt: skip
 
         async def account(load: Load, _loads: Loads) -> Load:
             assert load.outcome is not None
@@ -191,7 +204,7 @@ class Consume(Follower):
             # never.
             is_even, burst = False, max(burst, round((load_spec.rate_per_s or 0.0) * transactions.every))
         generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, topic, plan.seconds, "follow", load_spec.rate_per_s,
-                                          plan.purpose == Purpose.FAULT, is_even, self._reads_committed, burst)  # fmt: skip
+                                          plan.purpose == Purpose.FAULT, is_even, self._reads_committed, burst, topics=self.source.spec.topics)  # fmt: skip
 
         async def account(load: Load, loads: Loads) -> Load:
             written = loads[self.source.name].outcome

@@ -62,12 +62,13 @@ impl RecordAccumulator {
             return Ok(false);
         };
         self.throttled.note(response.throttle_time_ms);
-        let answers: BTreeMap<i32, (i16, i64)> = response
-            .responses
-            .iter()
-            .flat_map(|topic| &topic.partition_responses)
-            .map(|partition| (partition.index, (partition.error_code, partition.base_offset)))
-            .collect();
+        let mut answers: BTreeMap<i32, (i16, i64)> = BTreeMap::new();
+        for topic in &response.responses {
+            for partition in &topic.partition_responses {
+                let number = self.topics.number(&topic.name, partition.index)?;
+                answers.insert(number, (partition.error_code, partition.base_offset));
+            }
+        }
         for mut batch in batches {
             let index = self.partitions[batch.records.partition].index;
             let (code, offset) = *answers

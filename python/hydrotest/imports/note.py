@@ -1,0 +1,102 @@
+"""What became of each line, option or key of a foreign definition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Fate(StrEnum):
+    """What became of it."""
+
+    KEPT = "kept"
+    CHANGED = "changed"
+    LEFT_OUT = "left-out"
+
+
+class Why(StrEnum):
+    """Why it was changed or left out."""
+
+    ONE_BROKER = "one-broker"
+    ONE_NODE = "one-node"
+    CONNECTIONS = "connections"
+    READERS = "readers"
+    SUBSCRIPTIONS = "subscriptions"
+    BACKLOG = "backlog"
+    OBJECTIVE = "objective"
+    DRAIN_RATIO = "drain-ratio"
+    PAYLOAD = "payload"
+    KEYS = "keys"
+    NAME_ONLY = "name-only"
+    OF_THE_CLUSTER = "of-the-cluster"
+    CLIENT_SETTING = "client-setting"
+    TOPIC_SETTING = "topic-setting"
+    GROUPS = "groups"
+    REPORTING = "reporting"
+    WARM_UP = "warm-up"
+    COUNT_AS_TIME = "count-as-time"
+    SECRET = "secret"
+    NO_COUNTERPART = "no-counterpart"
+    DISTRIBUTION = "distribution"
+    ROWS_PER_PARTITION = "rows-per-partition"
+    BATCHES = "batches"
+    BINDING = "binding"
+    CONSISTENCY = "consistency"
+    ERRORS = "errors"
+    LATE_START = "late-start"
+    COLUMN_TYPE = "column-type"
+    READER_ALONE = "reader-alone"
+
+
+@dataclass(frozen=True)
+class Note:
+    """One line of the source."""
+
+    said: str
+    """As it stands there, shortened: `topics: 100`, `-rate threads=16`."""
+    fate: Fate
+    ours: str = ""
+    """What it is in the experiment: `topics: 100`."""
+    why: Why | None = None
+    line: int | None = None
+    """In its file; None on a command line."""
+    file: str | None = None
+    """If there are several files."""
+
+
+@dataclass
+class Imported:
+    """An experiment from a foreign definition."""
+
+    source: str
+    """The tool."""
+    experiment: dict[str, Any]
+    notes: list[Note] = field(default_factory=list)
+
+    def kept(self, said: str, ours: str, **where: Any) -> None:
+        self.notes.append(Note(said, Fate.KEPT, ours, **where))
+
+    def changed(self, said: str, ours: str, why: Why, **where: Any) -> None:
+        self.notes.append(Note(said, Fate.CHANGED, ours, why, **where))
+
+    def left_out(self, said: str, why: Why, **where: Any) -> None:
+        self.notes.append(Note(said, Fate.LEFT_OUT, "", why, **where))
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Where the experiment is to run."""
+
+    attach: tuple[str, ...] = ()
+    """Addresses of a cluster that is there; none: one broker or node on this machine."""
+    p99: str = "50 ms"
+    """The objective, where the source has none."""
+
+
+def system(name: str, aim: Aim, heap: str) -> Mapping[str, Any]:
+    """The system of an imported experiment."""
+    if aim.attach:
+        return {name: {"attach": list(aim.attach), "most": {"rate": "100K", "bytes": "100 MB/s", "disk": "10 GB"}}}
+    return {name: {"hosts": ["here"], "heap": heap}}

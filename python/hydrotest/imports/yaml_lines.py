@@ -1,0 +1,42 @@
+"""YAML of others: values with the lines that they stand on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hydrotest.errors import BadInputError
+
+
+@dataclass(frozen=True)
+class Lined:
+    """The keys of a file's top level: values, and the line of each."""
+
+    file: Path
+    values: dict[str, Any]
+    lines: dict[str, int]
+
+    def where(self, key: str) -> dict[str, Any]:
+        """For a note."""
+        return {"line": self.lines.get(key), "file": self.file.name}
+
+
+def read_lined(path: Path, what: str) -> Lined:
+    """Raises `BadInputError` where the file is not there, no YAML, or has no keys."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"the {what} cannot be read: {error}", "Name its YAML file.", file=path) from error
+    try:
+        node = yaml.compose(text, yaml.SafeLoader)
+        values = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise BadInputError(f"the {what} is not YAML: {getattr(error, 'problem', error)}", "Name its YAML file.", file=path,
+                            line=mark.line + 1 if mark else None) from error  # fmt: skip
+    if not isinstance(node, yaml.MappingNode) or not isinstance(values, dict):
+        raise BadInputError(f"the {what} has no keys", "Name its YAML file.", file=path)
+    return Lined(path, values, {str(key.value): key.start_mark.line + 1 for key, _ in node.value})

@@ -1,0 +1,50 @@
+"""What became of a foreign definition, line by line, in words."""
+
+from __future__ import annotations
+
+from hydrotest.imports.note import Fate, Note, Why
+
+WORDS = {
+    Why.ONE_BROKER: "there is one broker on this machine; with --attach it is kept",
+    Why.ONE_NODE: "hydrotest makes a keyspace of its own, on one node of this machine; with --attach the factor is kept",
+    Why.CONNECTIONS: "a thread has a connection of its own, and one generator makes the load of many producers; more connections batch less",
+    Why.READERS: "one reader reads all partitions, as fast as the brokers deliver; consumer groups are not measured",
+    Why.SUBSCRIPTIONS: "each further subscription reads the same again",
+    Why.BACKLOG: "the rate of catching up is measured over a topic that is filled beforehand, while nothing is written",
+    Why.OBJECTIVE: "a rate of 0 looks for the highest rate; a limit needs an objective: change it to yours",
+    Why.DRAIN_RATIO: "there is no backlog that is drained while producing goes on",
+    Why.PAYLOAD: "values are random bytes and zeros, so that each record can be accounted for; set `compressible` to what your payload is",
+    Why.KEYS: "keys are whole numbers of 8 B",
+    Why.NAME_ONLY: "it is a name; hydrotest makes topics and keyspaces of its own",
+    Why.OF_THE_CLUSTER: "where the cluster is, and who is let in, is written under `systems` (`attach`, `security`)",
+    Why.CLIENT_SETTING: "a setting of that client alone",
+    Why.TOPIC_SETTING: "records must stay until they are read back",
+    Why.GROUPS: "consumer groups are not measured",
+    Why.REPORTING: "it is about that tool's output",
+    Why.WARM_UP: "hydrotest warms up until a repeated level gets no better",
+    Why.COUNT_AS_TIME: "hydrotest measures for a time, not for a number",
+    Why.SECRET: "files of settings may hold secrets, and are not read; write them under `security`",
+    Why.NO_COUNTERPART: "hydrotest has no counterpart",
+    Why.DISTRIBUTION: "the nearest distribution that hydrotest has over the same range",
+    Why.ROWS_PER_PARTITION: "the number of rows of a partition follows from the values, and is not drawn",
+    Why.BATCHES: "a statement writes one row",
+    Why.BINDING: "it is a function of that tool; say under `values` how a column is to be made",
+    Why.CONSISTENCY: "hydrotest has no such level",
+    Why.ERRORS: "what is acceptable is said under `objectives`: `errors`, `loss`",
+    Why.COLUMN_TYPE: "no values are made of this type; the column stays empty",
+    Why.READER_ALONE: "a reader alone takes all that brokers give, and others use this cluster",
+    Why.LATE_START: "times count from when an operation was due, not from when it was sent",
+}
+
+
+def note_words(note: Note) -> str:
+    """One line: where, what it said, what became of it, why."""
+    place = f"{f'{note.file}, ' if note.file else ''}{f'line {note.line}: ' if note.line else ''}" if note.file or note.line else ""
+    why = f" ({WORDS[note.why]})" if note.why is not None else ""
+    match note.fate:
+        case Fate.KEPT:
+            return f"kept      {place}{note.said} → {note.ours}{why}"
+        case Fate.CHANGED:
+            return f"changed   {place}{note.said} → {note.ours}{why}"
+        case Fate.LEFT_OUT:
+            return f"left out  {place}{note.said}{why}"
