@@ -124,7 +124,7 @@ class _Workload:
         self.out.kept(f"randomBytesRatio: {value}", f"compressible: {self.produce.get('compressible', 0)}", **where)
 
     def _pool(self, value: Any, where: dict[str, Any]) -> None:
-        self.out.left_out(f"randomizedPayloadPoolSize: {value}", Why.PAYLOAD, **where)
+        self.out.left_out(f"randomizedPayloadPoolSize: {value}", Why.CLIENT_SETTING, **where)
 
     def _payload(self, value: Any, where: dict[str, Any]) -> None:
         if value:

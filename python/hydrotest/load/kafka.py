@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import PurePath
 from typing import Any, Literal, Protocol
 
 from hydrotest.hosts.base import Host, ask
@@ -69,19 +70,22 @@ def saturating_in_flight(workload: KafkaProduce) -> int:
 
 
 def producers(name: str, workload: KafkaProduce, hosts: Sequence[Host], cluster: Cluster, topic: str, trial: int,
-              load: dict[str, Any], retries: bool = False) -> list[Generator]:  # fmt: skip
-    """A producing generator on each host.
+              load: dict[str, Any], retries: bool = False, payload: Callable[[Host], PurePath] | None = None) -> list[Generator]:  # fmt: skip
+    """A producing generator on each host. `payload`: where the workload's payload is on a host.
 
     `load` is `LoadSettings` of rust/core/src/wire.rs without shares and priority.
     With `retries` they outlive a broker's absence.
     """
     settings = {
-        "cluster": cluster.wire(), "topic": topic, "topics": workload.topics, "records": _records(workload), "codec": workload.compression, "acks": workload.acks,
+        "cluster": cluster.wire(), "topic": topic, "topics": workload.topics, "codec": workload.compression, "acks": workload.acks,
         "idempotent": workload.is_idempotent, "transactions": _transactions(workload), "batch_bytes": workload.batch_size, "linger_ms": workload.linger * 1e3,
         "requests_in_flight": workload.in_flight_requests, "retries": retries,
         "producer": trial * PRODUCERS_PER_TRIAL % PRODUCERS_MAX,
     }  # fmt: skip
-    return [Generator.of_share(name, workload, share, "produce", settings) for share in shared(load, workload.threads, hosts)]
+    return [
+        Generator.of_share(name, workload, share, "produce", settings | {"records": _records(workload, payload and payload(share.host))})
+        for share in shared(load, workload.threads, hosts)
+    ]
 
 
 def _transactions(workload: KafkaProduce) -> dict[str, float] | None:
@@ -90,10 +94,13 @@ def _transactions(workload: KafkaProduce) -> dict[str, float] | None:
     return None if wanted is None else {"every_ms": wanted.every * 1e3, "aborts": wanted.aborts}
 
 
-def _records(workload: KafkaProduce) -> dict[str, Any]:
+def _records(workload: KafkaProduce, payload: PurePath | None) -> dict[str, Any]:
     """`RecordSettings` of rust/kafka/src/record.rs."""
     headers = workload.headers
-    return {"size": workload.record_size.wire(), "compressible": workload.compressible,
+    form = {} if payload is None or workload.payload is None else {
+        "payload": {"path": str(payload), "form": workload.payload.form.replace("-", "_")},
+    }  # fmt: skip
+    return {**form, "size": workload.value_sizes.wire(), "compressible": workload.compressible,
             "key": None if workload.key is None else workload.key.wire(),
             "headers": headers.count if headers else 0, "header_bytes": headers.size if headers else 0,
             **({"levels": list(workload.levels.items())} if workload.levels else {})}  # fmt: skip

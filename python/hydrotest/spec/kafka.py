@@ -14,6 +14,7 @@ from hydrotest.spec.checker import Checker
 from hydrotest.spec.distribution import Distribution, KeysField, SizesField
 from hydrotest.spec.fields import Count, DurationS, Name, PropertyValue, Share, SizeBytes
 from hydrotest.spec.lines import Path_
+from hydrotest.spec.payload import Payload
 from hydrotest.spec.secret import Secret
 from hydrotest.spec.step import OVERHEAD_S, Step
 from hydrotest.spec.system import MIB, JavaSystem
@@ -144,6 +145,7 @@ class KafkaProduce(Scheduled):
     record_size: SizesField = Field(
         Distribution(shape="uniform", low=100, high=101), description="Size of a record's value: 100 B, or a distribution."
     )
+    payload: Payload | None = Field(None, description="Values from a file, instead of random bytes of `record_size`.")
     compressible: Share = Field(
         0.0, description="Share of each value that consists of zeros, which compress well; the rest does not compress."
     )
@@ -178,6 +180,11 @@ class KafkaProduce(Scheduled):
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
 
     @property
+    def value_sizes(self) -> Distribution:
+        """Sizes of the values: as given, or those of the payload's contents."""
+        return self.record_size if self.payload is None else self.payload.sizes
+
+    @property
     def partitions_in_all(self) -> int:
         """Of all its topics."""
         return self.topics * self.partitions
@@ -201,7 +208,7 @@ class KafkaProduce(Scheduled):
     @property
     def record_bytes(self) -> float:
         """Key, value and headers of a record, on average."""
-        return self.record_size.middle + self.beside_value_bytes
+        return self.value_sizes.middle + self.beside_value_bytes
 
     @property
     def copies(self) -> int:
@@ -243,7 +250,23 @@ class KafkaProduce(Scheduled):
             raise checker.fail((*place, "partitions"), f"{self.partitions_in_all} partitions are more than `most` allows: {kafka.most.partitions}",
                                "Take fewer, or raise `most.partitions`.")  # fmt: skip
         self._check_topics(place, checker)
+        self._check_payload(place, checker)
         self._check_records(kafka, place, checker)
+
+    def _check_payload(self, place: Path_, checker: Checker) -> None:
+        if self.payload is None:
+            return
+        for key in ("record_size", "compressible", "levels"):
+            if key in self.model_fields_set:
+                raise checker.fail(
+                    (*place, key), f"`payload` and `{key}` exclude each other: values are what the file holds", "Leave one of them out."
+                )
+        try:
+            self.payload.sizes  # noqa: B018
+        except (OSError, ValueError) as error:
+            raise checker.fail(
+                (*place, "payload", "file"), f"the payload cannot be used: {error}", "Name a file with contents of records."
+            ) from error
 
     def _check_topics(self, place: Path_, checker: Checker) -> None:
         """Checks what would make the account of the records false, or the topics useless."""
@@ -273,6 +296,7 @@ class KafkaProduce(Scheduled):
         shaped += ["compressible"] if self.compressible > 0 else []
         shaped += ["levels"] if self.levels else []
         shaped += ["topics"] if self.topics > 1 else []
+        shaped += ["payload"] if self.payload is not None else []
         if shaped:
             what = "sizes of record" if shaped[0] == "record_size" else shaped[0]
             raise checker.fail(place, f"{name}: ProducerPerformance has no {what}", "Leave it out, or `client: stock`.")
@@ -283,12 +307,12 @@ class KafkaProduce(Scheduled):
         return "ProducerPerformance takes no number in flight", "Use `levels` or `saturated`, or `client: native`."
 
     def _check_records(self, kafka: Kafka, place: Path_, checker: Checker) -> None:
-        if self.record_size.low < RECORD_BYTES_MIN:
-            raise checker.fail((*place, "record_size"), f"records of {self.record_size.low} B are too small to account for",
+        if self.value_sizes.low < RECORD_BYTES_MIN:
+            raise checker.fail((*place, "record_size"), f"records of {self.value_sizes.low} B are too small to account for",
                                f"Take at least {RECORD_BYTES_MIN} B.")  # fmt: skip
         if self.levels:
             self._check_levels(place, checker)
-        largest = self.record_size.high - 1 + self.beside_value_bytes
+        largest = self.value_sizes.high - 1 + self.beside_value_bytes
         if largest > RECORD_BYTES_MAX:
             raise checker.fail((*place, "record_size"), f"records of {largest:,} B, with key and headers, are larger than brokers take",
                                f"Take at most {RECORD_BYTES_MAX:,} B.")  # fmt: skip

@@ -1,11 +1,13 @@
 //! The shape of records: their sizes, keys, headers, and compressibility.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, ensure};
 use hydrotest_core::draw::{Distribution, Draw};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{Record, put_varint, zigzag};
-use crate::payload::{LEVEL_BYTES, LEVEL_END, Level, SHORT_STAMP_BYTES, filler, level};
+use crate::payload::{LEVEL_BYTES, LEVEL_END, Level, SHORT_STAMP_BYTES, STAMP_BYTES, filler, level};
 
 /// Size of the pool of incompressible bytes from which values are cut.
 const POOL_BYTES: usize = 4 << 20;
@@ -41,6 +43,64 @@ pub struct RecordSettings {
     /// The levels of log records, and their relative frequencies. Empty for other records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<(String, f64)>,
+    /// What stands behind the stamp; `size` is then that of the file's contents, with the stamp.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<PayloadFile>,
+}
+
+/// Contents of values from a file, used in rotation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PayloadFile {
+    pub path: PathBuf,
+    pub form: PayloadForm,
+}
+
+/// How the file is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PayloadForm {
+    /// By line ends, which do not belong to them; empty lines are left out.
+    Lines,
+    /// Each content behind its length, 4 bytes, big-endian.
+    LengthPrefixed,
+}
+
+impl PayloadFile {
+    /// The contents, each with room for the stamp before it, and where each begins and how long it is.
+    fn read(&self) -> Result<(Vec<u8>, Vec<(usize, usize)>)> {
+        let bytes = std::fs::read(&self.path).with_context(|| format!("{} cannot be read", self.path.display()))?;
+        let contents: Vec<&[u8]> = match self.form {
+            PayloadForm::Lines => bytes
+                .split(|&byte| byte == b'\n')
+                .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+                .filter(|line| !line.is_empty())
+                .collect(),
+            PayloadForm::LengthPrefixed => length_prefixed(&bytes)?,
+        };
+        ensure!(!contents.is_empty(), "{} holds no content", self.path.display());
+        let mut pool = Vec::with_capacity(bytes.len() + contents.len() * STAMP_BYTES);
+        let mut places = Vec::with_capacity(contents.len());
+        for content in contents {
+            places.push((pool.len(), STAMP_BYTES + content.len()));
+            pool.extend_from_slice(&[0; STAMP_BYTES]);
+            pool.extend_from_slice(content);
+        }
+        Ok((pool, places))
+    }
+}
+
+fn length_prefixed(mut rest: &[u8]) -> Result<Vec<&[u8]>> {
+    let mut contents = Vec::new();
+    while !rest.is_empty() {
+        let (length, behind) = rest
+            .split_first_chunk::<4>()
+            .context("the payload ends inside a length")?;
+        let length = u32::from_be_bytes(*length) as usize;
+        contents.push(behind.get(..length).context("the payload ends inside a content")?);
+        rest = &behind[length..];
+    }
+    Ok(contents)
 }
 
 impl RecordSettings {
@@ -98,6 +158,10 @@ pub(crate) struct RecordGenerator {
     /// Encoded, their number first.
     headers: Vec<u8>,
     pool: Vec<u8>,
+    /// Of a payload's contents in the pool: begin and length; and the next one of this thread, and its step.
+    places: Vec<(usize, usize)>,
+    turn: usize,
+    shares: usize,
     at: usize,
     /// 0 where equal values make no difference.
     step: usize,
@@ -154,18 +218,31 @@ impl RecordGenerator {
             headers.extend(filler(settings.header_bytes, u64::from(number)));
         }
         let random_share = 1.0 - settings.compressible;
+        let (contents, places) = match &settings.payload {
+            Some(payload) => payload.read()?,
+            None => (Vec::new(), Vec::new()),
+        };
+        let pool = if places.is_empty() {
+            filler(most as usize + if varies { POOL_BYTES } else { 0 }, u64::from(id))
+        } else {
+            contents
+        };
+        let least = places.iter().map(|&(_, size)| size).min().unwrap_or(least as usize);
         Ok(Self {
             sizes: draw(settings.size, u64::from(id))?,
-            fixed: (least == most).then(|| (least as usize, random_bytes(least as usize, random_share))),
+            fixed: (least as u64 == most).then(|| (least, random_bytes(least, random_share))),
             // Another stream: otherwise a record's key would follow from its size.
             keys: settings.key.map(|key| draw(key, !u64::from(id))).transpose()?,
             levels: settings.shares_of_levels()?,
             level_draw: draw(LEVEL_RANGE, u64::from(id).rotate_left(32))?,
             random_share,
-            pool: filler(most as usize + if varies { POOL_BYTES } else { 0 }, u64::from(id)),
+            pool,
+            turn: share as usize,
+            shares: shares as usize,
+            places,
             at: 0,
             step: if varies { POOL_STEP } else { 0 },
-            smallest: least as usize + settings.key.map_or(0, |_| KEY_BYTES) + headers.len(),
+            smallest: least + settings.key.map_or(0, |_| KEY_BYTES) + headers.len(),
             headers,
         })
     }
@@ -177,6 +254,9 @@ impl RecordGenerator {
 
     /// The next record.
     pub(crate) fn make(&mut self) -> NewRecord<'_> {
+        if !self.places.is_empty() {
+            return self.from_payload();
+        }
         let (size, random) = self.fixed.unwrap_or_else(|| {
             let size = self.sizes.number() as usize;
             (size, random_bytes(size, self.random_share))
@@ -189,6 +269,19 @@ impl RecordGenerator {
             zeros: size - random,
             headers: &self.headers,
             level,
+        }
+    }
+
+    /// The threads of a trial take the contents in turns.
+    fn from_payload(&mut self) -> NewRecord<'_> {
+        let (at, size) = self.places[self.turn % self.places.len()];
+        self.turn = (self.turn + self.shares) % self.places.len().saturating_mul(self.shares);
+        NewRecord {
+            key: self.keys.as_mut().map(|keys| keys.number().to_be_bytes()),
+            random: &self.pool[at..at + size],
+            zeros: 0,
+            headers: &self.headers,
+            level: None,
         }
     }
 
@@ -218,7 +311,32 @@ mod tests {
             headers: 2,
             header_bytes: 3,
             levels: Vec::new(),
+            payload: None,
         }
+    }
+
+    #[test]
+    fn contents_of_a_file_are_used_in_turns() {
+        let path = std::env::temp_dir().join(format!("hydrotest-payload-{}", std::process::id()));
+        std::fs::write(&path, "one\ntwo, longer\r\n\nthree").unwrap();
+        let with = |form| RecordSettings {
+            payload: Some(PayloadFile { path: path.clone(), form }),
+            size: Distribution::Uniform { min: 27, max: 35 },
+            ..settings()
+        };
+        let made = |share: u64, form| -> Vec<Vec<u8>> {
+            let mut generator = RecordGenerator::new(&with(form), true, 7, share, 2).unwrap();
+            assert_eq!(generator.smallest(), 27 + KEY_BYTES + generator.headers.len());
+            (0..3).map(|_| generator.make().random[STAMP_BYTES..].to_vec()).collect()
+        };
+        assert_eq!(made(0, PayloadForm::Lines), [b"one".to_vec(), b"three".to_vec(), b"two, longer".to_vec()]);
+        assert_eq!(made(1, PayloadForm::Lines), [b"two, longer".to_vec(), b"one".to_vec(), b"three".to_vec()]);
+        std::fs::write(&path, b"\0\0\0\x03one\0\0\0\x05three").unwrap();
+        assert_eq!(made(0, PayloadForm::LengthPrefixed)[0], b"one");
+        assert_eq!(made(1, PayloadForm::LengthPrefixed)[0], b"three");
+        std::fs::write(&path, b"\0\0\0\x09one").unwrap();
+        assert!(RecordGenerator::new(&with(PayloadForm::LengthPrefixed), true, 7, 0, 1).is_err());
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

@@ -13,7 +13,7 @@ WORDS = {
     Why.BACKLOG: "the rate of catching up is measured over a topic that is filled beforehand, while nothing is written",
     Why.OBJECTIVE: "a rate of 0 looks for the highest rate; a limit needs an objective: change it to yours",
     Why.DRAIN_RATIO: "there is no backlog that is drained while producing goes on",
-    Why.PAYLOAD: "values are random bytes and zeros, so that each record can be accounted for; set `compressible` to what your payload is",
+    Why.PAYLOAD: "name the file under `payload`: each of its lines is then written behind the 24 B that account for its record",
     Why.KEYS: "keys are whole numbers of 8 B",
     Why.NAME_ONLY: "it is a name; hydrotest makes topics and keyspaces of its own",
     Why.OF_THE_CLUSTER: "where the cluster is, and who is let in, is written under `systems` (`attach`, `security`)",

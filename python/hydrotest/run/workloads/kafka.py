@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from pathlib import PurePath
 
 from hydrotest.analysis.integrity.ranges import kafka_fates, normalised, size
+from hydrotest.hosts.base import Host
 from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import Generator, run_generators
 from hydrotest.run.lifecycle.attempts import until_done
@@ -33,6 +35,8 @@ class Produce(Rated):
         super().__init__(name, spec, bench)
         self.spec: KafkaProduce = spec
         self.cluster = bench.systems["kafka"].cluster
+        self._placed: set[str] = set()
+        """Hosts with the payload."""
         self.last_read: Outcome | None = None
         """The result of the last reading back of all records."""
 
@@ -49,6 +53,7 @@ class Produce(Rated):
         async def set_up() -> None:
             self.last_read = None
             config = self._retention(load_spec.rate_per_s or 0.0) if plan.purpose == Purpose.SOAK and not self._is_kept else {}
+            await self.place_payload()
             await self.make_topic(topic, config)
 
         async def account(load: Load, loads: Loads) -> Load:
@@ -65,6 +70,18 @@ class Produce(Rated):
             await self.remove_topic(topic)
 
         return Part(self.name, self.spec.kind, self.generators(topic, number, load_spec, plan), set_up, None, account, tear_down)
+
+    def _payload_on(self, host: Host) -> PurePath:
+        return host.scratch(self.bench.run) / f"payload-{self.name}"
+
+    async def place_payload(self) -> None:
+        """Puts the file with the contents of its records on the hosts of its generators, once."""
+        if self.spec.payload is not None:
+            for host in self.hosts:
+                if host.name not in self._placed:
+                    await host.make_folder(host.scratch(self.bench.run))
+                    await host.put(self._payload_on(host), self.spec.payload.content)
+                    self._placed.add(host.name)
 
     async def make_topic(self, topic: str, config: Mapping[str, str] | None = None) -> None:
         """Its topic, or topics, with the settings that the experiment gives them."""
@@ -104,8 +121,9 @@ class Produce(Rated):
         most = round(IN_FLIGHT_BYTES_MAX / (self.spec.record_bytes + BATCH_BYTES_PER_RECORD))
         settings = self.bench.load_settings(self.name, load, plan, min(self.bench.in_flight_cap(self.name, load_spec, plan), most))
         return load_kafka.producers(
-            self.name, self.spec, self.hosts * load_spec.times, self.cluster, topic, number, settings, plan.purpose == Purpose.FAULT
-        )
+            self.name, self.spec, self.hosts * load_spec.times, self.cluster, topic, number, settings, plan.purpose == Purpose.FAULT,
+            self._payload_on if self.spec.payload is not None else None,
+        )  # fmt: skip
 
     async def _verified(self, load: Load, topic: str, number: int, slug: str) -> Load:
         """Reads every record back and adds the account."""
@@ -166,6 +184,7 @@ class Consume(Follower):
             await self._remove()
             self.topic = self.source.topic(f"{self.name}-{self._fillings}")
         self._fillings += 1
+        await self.source.place_payload()
         await self.source.make_topic(self.topic)
         number = self.bench.runner.claim()
         plan = TrialPlan(f"prefill-{self.name}", Purpose.PREFILL, 0.0, self.bench.experiment.search.saturated)

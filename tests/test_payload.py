@@ -1,0 +1,78 @@
+"""Records whose values come from a file, topics that are many, and settings of topics: what is accepted, and what is refused with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hydrotest.errors import BadInputError
+from hydrotest.load.kafka import topic_names
+from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.lines import parse_document
+from hydrotest.spec.load import experiment_of
+from hydrotest.spec.payload import STAMP_BYTES, Payload
+
+HEAD = """\
+name: payload
+hosts: {here: {connect: local}}
+systems: {kafka: {hosts: [here]}}
+workloads:
+  ingest: {kind: kafka-produce, %s}
+tests: [levels: {workload: ingest, rates: [100]}]
+"""
+
+
+def produce(keys: str) -> KafkaProduce:
+    workload = experiment_of(parse_document(HEAD % keys, Path("experiment.yaml"))).workloads["ingest"]
+    assert isinstance(workload, KafkaProduce)
+    return workload
+
+
+def test_sizes_are_those_of_the_contents(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_bytes(b"one\r\n\ntwo, longer\nx")
+    sizes = produce(f"payload: {{file: {tmp_path / 'lines'}}}").value_sizes
+    assert (sizes.low - STAMP_BYTES, sizes.high - 1 - STAMP_BYTES, sizes.middle - STAMP_BYTES) == (1, 11, 5)
+    (tmp_path / "prefixed").write_bytes(b"\0\0\0\3one\0\0\0\1x")
+    assert produce(f"payload: {{file: {tmp_path / 'prefixed'}, form: length-prefixed}}").value_sizes.middle == STAMP_BYTES + 2
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\0\0\0\7one", b"\0\0"])
+def test_a_file_without_contents_is_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "payload"
+    path.write_bytes(content)
+    form = "lines" if content in (b"", b"\n\n") else "length-prefixed"
+    with pytest.raises(BadInputError) as refused:
+        produce(f"payload: {{file: {path}, form: {form}}}")
+    assert refused.value.line == 5
+
+
+def test_what_excludes_a_payload_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "p").write_text("x\n")
+    for other in ("record_size: 100 B", "compressible: 0.5", "levels: {info: 1}"):
+        with pytest.raises(BadInputError):
+            produce(f"payload: {{file: {tmp_path / 'p'}}}, {other}")
+    with pytest.raises(BadInputError):
+        produce("payload: {file: /nowhere}")
+    assert Payload(file=str(tmp_path / "p")).content == b"x\n"
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "topic: {cleanup.policy: compact}", "topic: {retention.ms: 1000}", "topic: {min.insync.replicas: 2}", "in_flight_requests: 6",
+        "topics: 10000, partitions: 100", "topics: 2, levels: {info: 1}", "topics: 0", "in_flight_requests: 2000, idempotent: false",
+    ],
+)  # fmt: skip
+def test_what_would_make_the_account_false_is_refused(keys: str) -> None:
+    with pytest.raises(BadInputError) as refused:
+        produce(keys)
+    assert refused.value.line == 5
+
+
+def test_topics_and_their_settings() -> None:
+    workload = produce("topics: 3, partitions: 4, topic: {flush.messages: 1, unclean.leader.election.enable: true}, in_flight_requests: 5")
+    assert workload.partitions_in_all == 12
+    assert workload.topic_config == {"flush.messages": "1", "unclean.leader.election.enable": "true"}
+    assert topic_names("hydrotest-x", 3) == ["hydrotest-x-0", "hydrotest-x-1", "hydrotest-x-2"]
+    assert topic_names("hydrotest-x", 1) == ["hydrotest-x"]
