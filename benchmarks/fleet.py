@@ -189,19 +189,23 @@ def errors(fleet: Fleet, folder: Path, times: int) -> Any:
 
 def deaths(fleet: Fleet, folder: Path, times: int) -> Any:
     """What is left, and after how long, when the controller, ssh, the session there, `kubectl exec` or the network dies."""
-    found = {}
-    for death in DEATHS:
-        cases = [_death(fleet, folder / f"{death}-{number}", death) for number in range(times)]
-        found[death] = {
-            "generators gone, s": spread([case["generators_s"] for case in cases]),
-            "all gone, s": spread([case["all_s"] for case in cases]),
-            "brokers ended in good order": sum(case["clean"] for case in cases),
-            "survivors": sum(case["survivors"] for case in cases),
-            "journalled as connection lost": None if death == "controller" else sum(case["told"] for case in cases),
-            "folders left after down": sum(case["folders"] for case in cases),
-        }
-        print(death, json.dumps(found[death]), flush=True)
-    return found
+    cases: dict[str, list[dict[str, Any]]] = {death: [] for death in DEATHS}
+    for number in range(times):
+        for death, so_far in cases.items():
+            so_far.append(_death(fleet, folder / f"{death}-{number}", death))
+            print(number + 1, death, json.dumps(so_far[-1]), flush=True)
+    return {death: _in_all(death, all_of_it) for death, all_of_it in cases.items()}
+
+
+def _in_all(death: str, cases: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "generators gone, s": spread([case["generators_s"] for case in cases]),
+        "all gone, s": spread([case["all_s"] for case in cases]),
+        "brokers ended in good order": sum(case["clean"] for case in cases),
+        "survivors": sum(case["survivors"] for case in cases),
+        "journalled as connection lost": None if death == "controller" else sum(case["told"] for case in cases),
+        "folders left after down": sum(case["folders"] for case in cases),
+    }
 
 
 def _death(fleet: Fleet, base: Path, death: str) -> dict[str, Any]:

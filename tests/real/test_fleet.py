@@ -379,13 +379,17 @@ def test_generators_go_first_where_sudo_lets_them(fleet: Fleet, tmp_path: Path) 
 
 @pytest.mark.long
 def test_cores_of_a_machine_are_taken_and_given_back(fleet: Fleet, tmp_path: Path) -> None:
-    """What binds is proven there, too. Here the machines share their cores: all but the generators go slower."""
+    """What binds is proven there, too. Here the machines share their cores: all but the generators go slower.
+
+    The broker compresses anew what it gets, a connection on a thread, so that its cores bind, and are near enough to their ceiling to be
+    squeezed.
+    """
     squeezed = {
         "hosts": {**HOSTS, "a": {**HOSTS["a"], "sudo": "all", "squeeze": "allow"}},
-        "systems": {"kafka": {**KAFKA["systems"]["kafka"], "hosts": ["a"]}},
-        "workloads": {"ingest": {"kind": "kafka-produce", "on": "j", "record_size": "100 B"}},
+        "systems": {"kafka": {**KAFKA["systems"]["kafka"], "hosts": ["a"], "config": {"compression.type": "gzip"}}},
+        "workloads": {"ingest": {"kind": "kafka-produce", "on": "j", "record_size": "100 B", "partitions": 8, "threads": 4}},
         "tests": [{"isolated": {"workloads": ["ingest"], "squeeze": "60 s"}}],
-        "search": {"window": "3 s", "warm_up": "1 s", "trials": 6},
+        "search": {"window": "3 s", "warm_up": "1 s", "trials": 8},
     }
     with may_become_root(fleet.machines["alpha"], "/home/alice/.cache/hydrotest/nodes/*"):
         done = run(fleet, written(tmp_path, {**KAFKA, **squeezed}))

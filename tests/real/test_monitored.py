@@ -125,8 +125,11 @@ class There:
 
 
 @asynccontextmanager
-async def cluster_that_is_monitored(base: Path, slow_scrape_s: int = 15) -> AsyncIterator[There]:
-    """A Kafka on this machine, a node_exporter, and two Prometheus that scrape it, the second one as seldom as usual."""
+async def cluster_that_is_monitored(base: Path, slow_scrape_s: int = 15, cluster: str = "") -> AsyncIterator[There]:
+    """A Kafka on this machine, a node_exporter, and two Prometheus that scrape it, the second one as seldom as usual.
+
+    `cluster`: the experiment that describes the Kafka, if not `THERE`.
+    """
     programs = {name: unpacked(package, base / name) for name, package in PACKAGES.items()}
     exporter = f"127.0.0.1:{free_port()}"
     servers = [f"127.0.0.1:{free_port()}" for _ in range(2)]
@@ -139,7 +142,7 @@ async def cluster_that_is_monitored(base: Path, slow_scrape_s: int = 15) -> Asyn
             argv = [str(programs["prometheus"]), f"--config.file={configuration}", f"--web.listen-address={server}",
                     f"--storage.tsdb.path={base / f'tsdb-{every_s}'}"]  # fmt: skip
             running_there.enter_context(running(argv, base / f"prometheus-{every_s}.log"))
-        async with open_testbed(THERE, base / "bed", Silent()) as bench:
+        async with open_testbed(cluster or THERE, base / "bed", Silent()) as bench:
             yield There(expected(bench.systems["kafka"], KafkaSystem), exporter, servers[0], servers[1], base)
 
 
