@@ -37,10 +37,19 @@ SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
     "of many sizes": (5_000, {"record_size": "uniform(10 B, 4 KiB)"}),
     "with keys and headers": (20_000, {"key": "zipf(0, 10K)", "headers": {"count": 3, "size": "20 B"}, "partitions": 16}),
     "gzip": (10_000, {"compression": "gzip", "compressible": "50 %"}),
+    "snappy": (2_000, {"compression": "snappy", "compressible": "50 %", "record_size": "uniform(10 B, 60 KiB)", "batch_size": "200 kB"}),
     "lz4": (20_000, {"compression": "lz4", "record_size": "gaussian(100 B, 1 KiB)", "key": "uniform(0, 1K)"}),
     "zstd": (20_000, {"compression": "zstd", "compressible": "90 %"}),
     "in a thousand partitions": (20_000, {"partitions": 1_000}),
     "in a thousand partitions, with keys": (1_000, {"partitions": 1_000, "key": "uniform(0, 1M)"}),
+    "in many topics": (20_000, {"topics": 100, "partitions": 3}),
+    "in many topics, with keys": (5_000, {"topics": 20, "partitions": 7, "key": "uniform(0, 1M)", "threads": 2}),
+    "in topics and transactions": (20_000, {"topics": 5, "partitions": 2, "transactions": {"every": "100 ms"}}),
+    "with settings of its topic": (5_000, {"topic": {"flush.messages": 1, "min.insync.replicas": 1}}),
+    "snappy that the broker reads": (5_000, {"compression": "snappy", "topic": {"compression.type": "gzip"}}),
+    "snappy that the broker writes": (5_000, {"compression": "gzip", "topic": {"compression.type": "snappy"}}),
+    "one request at a time": (20_000, {"in_flight_requests": 1}),
+    "from a file": (20_000, {"payload": {"file": "README.md"}, "compression": "gzip"}),
     "acknowledged by the leader": (20_000, {"acks": 1}),
     "not idempotent": (20_000, {"idempotent": False}),
     "of several threads": (20_000, {"threads": 3}),
@@ -49,7 +58,7 @@ SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
 }
 
 
-OFTEN = ("of many sizes", "with keys and headers", "zstd", "in transactions")
+OFTEN = ("of many sizes", "with keys and headers", "zstd", "in transactions", "in many topics, with keys")
 """Those that every change is tested with; the others are in `make test-full`."""
 
 
