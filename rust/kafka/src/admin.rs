@@ -129,7 +129,9 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
         }
         AdminQuery::DeleteTopics { cluster, topics } => {
             let access = Access::new(cluster)?;
-            topics.chunks(TOPICS_AT_ONCE).try_for_each(|part| delete_topics(&access, part))?;
+            topics
+                .chunks(TOPICS_AT_ONCE)
+                .try_for_each(|part| delete_topics(&access, part))?;
             Ok(serde_json::json!({}))
         }
         AdminQuery::Contact { cluster } => contact(&Access::new(cluster)?),
@@ -203,12 +205,7 @@ fn create_topics(
     Ok(ids)
 }
 
-fn wanted(
-    topic: &str,
-    partitions: i32,
-    replication: i16,
-    config: &BTreeMap<String, String>,
-) -> Result<CreatableTopic> {
+fn wanted(topic: &str, partitions: i32, replication: i16, config: &BTreeMap<String, String>) -> Result<CreatableTopic> {
     ensure!(
         topic.starts_with(OWN_PREFIX),
         "topic {topic} does not begin with {OWN_PREFIX}"

@@ -84,7 +84,11 @@ pub fn end_offsets(access: &Access, leaders: &Leaders, names: &[String], which: 
         for topic in &response.topics {
             for found in &topic.partitions {
                 if let Some(name) = error_name(found.error_code) {
-                    bail!("the end of {}-{} is unknown: {name}", topic.name.0, found.partition_index);
+                    bail!(
+                        "the end of {}-{} is unknown: {name}",
+                        topic.name.0,
+                        found.partition_index
+                    );
                 }
                 ends.insert(topics.number(&topic.name, found.partition_index)?, found.offset);
             }
@@ -106,7 +110,9 @@ pub fn await_ends(access: &Access, names: &[String]) -> Result<(Leaders, BTreeMa
         let leaders = leaders(&mut access.open_any()?, names)?;
         match end_offsets(access, &leaders, names, END) {
             Ok(ends) => return Ok((leaders, ends)),
-            Err(error) if Instant::now() > give_up => return Err(error.context(format!("topic {} is not usable", names[0]))),
+            Err(error) if Instant::now() > give_up => {
+                return Err(error.context(format!("topic {} is not usable", names[0])));
+            }
             Err(_) => std::thread::sleep(Duration::from_millis(50)),
         }
     }

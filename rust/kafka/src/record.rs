@@ -320,17 +320,28 @@ mod tests {
         let path = std::env::temp_dir().join(format!("hydrotest-payload-{}", std::process::id()));
         std::fs::write(&path, "one\ntwo, longer\r\n\nthree").unwrap();
         let with = |form| RecordSettings {
-            payload: Some(PayloadFile { path: path.clone(), form }),
+            payload: Some(PayloadFile {
+                path: path.clone(),
+                form,
+            }),
             size: Distribution::Uniform { min: 27, max: 35 },
             ..settings()
         };
         let made = |share: u64, form| -> Vec<Vec<u8>> {
             let mut generator = RecordGenerator::new(&with(form), true, 7, share, 2).unwrap();
             assert_eq!(generator.smallest(), 27 + KEY_BYTES + generator.headers.len());
-            (0..3).map(|_| generator.make().random[STAMP_BYTES..].to_vec()).collect()
+            (0..3)
+                .map(|_| generator.make().random[STAMP_BYTES..].to_vec())
+                .collect()
         };
-        assert_eq!(made(0, PayloadForm::Lines), [b"one".to_vec(), b"three".to_vec(), b"two, longer".to_vec()]);
-        assert_eq!(made(1, PayloadForm::Lines), [b"two, longer".to_vec(), b"one".to_vec(), b"three".to_vec()]);
+        assert_eq!(
+            made(0, PayloadForm::Lines),
+            [b"one".to_vec(), b"three".to_vec(), b"two, longer".to_vec()]
+        );
+        assert_eq!(
+            made(1, PayloadForm::Lines),
+            [b"two, longer".to_vec(), b"one".to_vec(), b"three".to_vec()]
+        );
         std::fs::write(&path, b"\0\0\0\x03one\0\0\0\x05three").unwrap();
         assert_eq!(made(0, PayloadForm::LengthPrefixed)[0], b"one");
         assert_eq!(made(1, PayloadForm::LengthPrefixed)[0], b"three");
@@ -367,11 +378,12 @@ mod tests {
                 headers: 0,
                 header_bytes: 0,
                 levels: Vec::new(),
+                payload: None,
             };
             let mut generator = RecordGenerator::new(&settings, true, 7, 0, 1).unwrap();
             let values = std::iter::repeat_with(|| generator.make().random.to_vec());
             let plain: Vec<u8> = values.take(batch_bytes / size.range().0 as usize).flatten().collect();
-            for codec in [Codec::Gzip, Codec::Lz4, Codec::Zstd] {
+            for codec in [Codec::Gzip, Codec::Snappy, Codec::Lz4, Codec::Zstd] {
                 let mut packed = Vec::new();
                 codec.compress(&plain, &mut packed).unwrap();
                 assert!(packed.len() as f64 > 0.99 * plain.len() as f64, "{codec:?} {size:?}");

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use anyhow::Result;
 use bytes::Bytes;
 use hydrotest_core::runs::Runs;
-use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::ProduceRequest;
+use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 
 use crate::access::Access;
 use crate::acked_offsets::AckedOffsets;

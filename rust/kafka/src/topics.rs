@@ -73,8 +73,10 @@ mod tests {
         assert_eq!(topics.number(&topic_name("t-2"), 3).unwrap(), 11);
         assert!(topics.number(&topic_name("t"), 0).is_err());
         let grouped = topics.by_topic([(0, 'a'), (5, 'b'), (3, 'c'), (11, 'd')]);
-        let shown: Vec<(String, Vec<(i32, char)>)> =
-            grouped.into_iter().map(|(name, items)| (name.0.to_string(), items)).collect();
+        let shown: Vec<(String, Vec<(i32, char)>)> = grouped
+            .into_iter()
+            .map(|(name, items)| (name.0.to_string(), items))
+            .collect();
         assert_eq!(
             shown,
             [
