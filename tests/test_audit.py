@@ -266,3 +266,103 @@ def test_contradictions_come_first() -> None:
     flags = [one.code in CONTRADICTIONS for one in found]
     assert flags == sorted(flags, reverse=True)
     assert len(flags) > 1
+
+
+YCSB_F = """\
+[OVERALL], RunTime(ms), 100000
+[OVERALL], Throughput(ops/sec), 10000.0
+[READ], Operations, 1000000
+[READ], AverageLatency(us), 400.0
+[READ], Return=OK, 1000000
+[READ-MODIFY-WRITE], Operations, 500000
+[READ-MODIFY-WRITE], AverageLatency(us), 800.0
+[CLEANUP], Operations, 8
+[CLEANUP], AverageLatency(us), 1.2345678E7
+[UPDATE], Operations, 0
+[Intended-READ], Operations, 1000000
+[Intended-READ], 95thPercentileLatency(us), 900
+[Intended-READ], 99thPercentileLatency(us), 700
+"""
+
+
+def test_operations_that_are_made_of_others_are_not_counted_again(tmp_path: Path) -> None:
+    """Also `BATCHED_OK` is no failure; and what counts from the schedule is looked at, too."""
+    found = codes(written(tmp_path, YCSB_F.replace("Return=OK", "Return=BATCHED_OK")))
+    assert found.pop(("[OVERALL]", "")) == [Code.CLIENT_MAY_HAVE_SET_RATE]
+    assert found == {("[UPDATE]", "UPDATE"): [Code.NOTHING_MEASURED], ("[Intended-READ]", "Intended-READ"): [Code.OUT_OF_ORDER]}
+
+
+def test_rare_operations_may_miss_their_percentile_by_one(tmp_path: Path) -> None:
+    """59 of 60 take 1 ms, one 300 ms: histograms round the rank of p99 to the 59th."""
+    text = (
+        "[OVERALL], RunTime(ms), 1000\n[UPDATE], Operations, 60\n[UPDATE], AverageLatency(us), 5983.0\n[UPDATE], MaxLatency(us), 300000\n"
+    )
+    text += "[UPDATE], 95thPercentileLatency(us), 1000\n[UPDATE], 99thPercentileLatency(us), 1000\n"
+    assert Code.MEAN_IMPOSSIBLE not in codes(written(tmp_path, text)).get(("[UPDATE]", "UPDATE"), [])
+
+
+def test_several_partitions_an_operation(tmp_path: Path) -> None:
+    text = stress([5000.0] * 40, 16).replace(
+        "Partition rate            : 5000 pk/s  [WRITE: 5000 pk/s]", "Partition rate            : 50000 pk/s  [WRITE: 50000 pk/s]"
+    )
+    text = text.replace("Total partitions          : 200000 [WRITE: 200000]", "Total partitions          : 2000000 [WRITE: 2000000]")
+    (found,) = codes(written(tmp_path, text)).values()
+    assert found == [Code.CLIENT_SET_RATE]
+
+
+def test_several_runs_in_one_log(tmp_path: Path) -> None:
+    """Each result has its own threads and target."""
+    runs = stress([1000.0] * 40, 16).replace("Running WRITE with", "Running [READ, WRITE] with") + stress([60000.0] * 40, 64).replace(
+        "Running WRITE", "Running [insert]"
+    )
+    assert list(codes(written(tmp_path, runs)).values()) == [[Code.CLIENT_SET_RATE], [Code.CLIENT_SET_RATE]]
+    rated = (
+        "cassandra-stress write -rate fixed=60000/s\n"
+        + stress([60000.0] * 40, 16)
+        + "cassandra-stress write -rate fixed=26000/s\n"
+        + stress([26000.0] * 40, 16)
+    )
+    assert codes(written(tmp_path, rated)) == {}
+    last = "50000 records sent, 20000.000000 records/sec (19.07 MB/sec), 2.00 ms avg latency, 30.00 ms max latency, 2 ms 50th, 3 ms 95th, 8 ms 99th, 20 ms 99.9th.\n"
+    first = last.replace("20000.0", "100000.0").replace("50000 rec", "500000 rec").replace("19.07", "9.54")
+    produced = f"kafka-producer-perf-test --record-size 100 --throughput 100000\n{first}kafka-producer-perf-test --record-size 1000 \\\n  --throughput 20000\n{last}"
+    assert codes(written(tmp_path, produced)) == {}
+
+
+def test_lines_on_the_way_as_tools_really_print_them(tmp_path: Path) -> None:
+    """cassandra-stress since 3.0 has no comma behind `type`; older producers have no `ms` before `max latency`."""
+    falling = [2000.0 - 10 * n + 13 * (n % 3) for n in range(40)]
+    text = stress(falling).replace("type,      total ops", "type       total ops").replace(".0, 0.001, 0,", "0.0, 0.001, 0,")
+    audited = read_output(written(tmp_path, text))
+    assert audited.claims[0].interval_s == 10
+    assert Code.DRIFT in codes(tmp_path / "output.txt")["line 44", ""]
+    lines = "".join(
+        f"{1000 - 20 * n} records sent, {1000 - 20 * n}.0 records/sec (0.10 MB/sec), 2.0 ms avg latency, 9.0 max latency.\n"
+        for n in range(40)
+    )
+    lines += "24400 records sent, 610.0 records/sec (0.06 MB/sec), 2.00 ms avg latency, 9.00 ms max latency, 2 ms 50th, 3 ms 95th, 8 ms 99th, 9 ms 99.9th.\n"
+    audited = read_output(written(tmp_path, lines))
+    assert (len(audited.claims[0].intervals), audited.claims[0].interval_s) == (40, 1.0)
+
+
+def test_tables_as_people_write_them(tmp_path: Path) -> None:
+    honest = "produce:\n  - {records_per_s: 821557, mb_per_s: 78.3, record_bytes: 100}\n  - {ops_per_s: '77,087', mean_ms: 1.3e0, threads: 100}\n"
+    assert codes(written(tmp_path, honest, "a.yaml")) == {("produce, row 2 (line 3)", "threads 100"): [Code.CLIENT_SET_RATE]}
+    odd = "store:\n  - {<<: {p50_ms: 9}, ops_per_s: 77k, threads: sixteen, duration: 21 min}\n"
+    not_read = read_output(written(tmp_path, odd, "b.yaml")).not_read
+    assert [one.split(":")[0] for one in not_read] == ["<<", "ops_per_s", "threads", "duration"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", "[OVERALL], RunTime(ms), 0\n[READ], Operations, 5\n"), ("b.txt", "----- TestDFSIO ----- : write\nNumber of files: 1\nTest exec time sec: 0.0\n"),
+        ("c.json", '{"result": {"cycle_count": 1, "elapsed_time_s": 0}}'), ("d.json", '{"publishRate": [1' + "0" * 400 + '], "aggregatedPublishLatencyAvg": 1}'),
+        ("e.json", "[" * 100_000), ("f.txt", "start.time, end.time, data.consumed.in.MB\n2024-13-45 00:00:00:000, 2024-13-45 00:00:01:000, 1\n"),
+        ("g.log", "type=TIMER, name=a.result, count=1, max=abc, mean_rate=1\n"), ("h.yaml", "a:\n  - {[1]: 2}\n"),
+        ("i.txt", "\x00\x01\x02"), ("j.json", '[{"result": {"cycle_count": 1, "elapsed_time_s": 1, "cycle_latency": []}}, 1]'),
+    ],
+)  # fmt: skip
+def test_damaged_outputs_are_no_fault_of_hydrotest(name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", str(written(tmp_path, text, name))]) in (0, 1, 2)
+    assert "hydrotest itself" not in capsys.readouterr().err

@@ -106,7 +106,7 @@ COMMANDS = {
     "read duration=10m cl=LOCAL_QUORUM -rate threads=16 -pop dist=UNIFORM(1..1M) -node n1,n2 -log file=x": {"concurrency": {"workload": "store", "counts": [16]}},
     "mixed ratio(write=1,read=3) n=100M -rate fixed=5000/s threads=64 -col size=FIXED(34) n=FIXED(5)": {"levels": {"workload": "store", "rates": [5000]}},
     "mixed ratio(write=1,read=1) duration=1h err<0.02 -rate throttle=20k/s -schema replication(factor=3) -pop seq=1..10M": {
-        "levels": {"workload": "store", "rates": [20000]}},
+        "levels": {"workload": "store", "rates": [20000], "duration": "3600 s"}},
     "write no-warmup n=1M -mode native cql3 user=u password=p -col size=GAUSSIAN(10..100) -errors retries=3": {
         "concurrency": {"workload": "store", "counts": [16, 64]}},
 }  # fmt: skip
@@ -311,3 +311,84 @@ def test_a_message_of_the_wrong_kind_names_its_line(tmp_path: Path) -> None:
     with pytest.raises(BadInputError) as refused:
         import_omb(written(tmp_path, "w.yaml", {"messageSize": 1024, "topics": "many"}), None, HERE)
     assert (refused.value.line, refused.value.file) == (2, tmp_path / "w.yaml")
+
+
+def test_secrets_are_not_copied(tmp_path: Path) -> None:
+    driver = DRIVER | {
+        "commonConfig": 'sasl.jaas.config=org.apache.PlainLoginModule required \\\n  username="alice" password="S3CRET";\nssl.truststore.password: S3CRET\n',
+        "producerConfig": "acks: 1\nlinger.ms 3\n", "saslPassword": "S3CRET",
+    }  # fmt: skip
+    made = import_omb(written(tmp_path, "w.yaml", OMB["simple-workload"]), written(tmp_path, "d.yaml", driver), HERE)
+    stress = import_stress("write n=1000 -rate threads=8 --password S3CRET -mode native cql3 user=u password=S3CRET", HERE)
+    assert "S3CRET" not in json.dumps([note_words(note) for note in (*made.notes, *stress.notes)])
+    ingest = made.experiment["workloads"]["ingest"]
+    assert (ingest["acks"], ingest["linger"]) == (1, "3 ms")
+
+
+@pytest.mark.parametrize("minutes", [1, 60, 90, 600])
+def test_what_is_written_is_accepted_however_long_it_takes(minutes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "w.yaml", OMB["simple-workload"] | {"testDurationMinutes": minutes, "producerRate": "1e3"})
+    for more in ([], ["--attach", "b1:9092,b2:9092"]):
+        assert main(["import", "omb", "w.yaml", "--out", "mine.yaml", "--force", *more]) == 0
+        assert main(["check", "mine.yaml"]) == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["cassandra-stress", "write n=1M -rate threads=16"], ["cassandra-stress", "mixed duration=2m -rate fixed=200000/s"],
+        ["kafka-producer-perf-test", "--record-size 100 --num-records 100 --throughput 200000"],
+        ["kafka-producer-perf-test", "--record-size 100 --throughput -1 \\\n --num-records 5"],
+    ],
+)  # fmt: skip
+def test_definitions_for_a_cluster_that_is_there(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["import", *words, "--attach", "b1:9092,b2:9092", "--out", "mine.yaml"]) == 0
+    assert main(["check", "mine.yaml"]) == 0
+
+
+def test_comments_in_a_table_end_with_their_line(tmp_path: Path) -> None:
+    table = "CREATE TABLE posts (\n id text, -- the id\n body text, // its text\n n int, /* a\n number */ PRIMARY KEY (id)\n)"
+    profile = {"table_definition": table, "columnspec": [{"name": "body", "size": "fixed(20)", "population": "uniform(1..10)"}]}
+    made = import_stress(f"user profile={written(tmp_path, 'p.yaml', profile)} 'ops(insert=1)'", HERE)
+    store = made.experiment["workloads"]["store"]
+    assert store["table"] == "CREATE TABLE posts ( id text, body text, n int, PRIMARY KEY (id) )"
+    assert store["statements"]["insert"]["cql"] == "INSERT INTO posts (id, body, n) VALUES (?, ?, ?)"
+    assert Why.FROM_POPULATION in {note.why for note in made.notes}
+
+
+def test_each_part_of_a_command_line_is_told_of() -> None:
+    made = import_stress("mixed ratio(write=1,read=2,counter_write=3) n=10M -rate 'threads>=4' 'threads<=256' -pop 'seq=1..1M' no-wrap -cloudconf file=x "
+                         "-schema 'replication(factor=3)' 'compaction(strategy=LCS)'", HERE)  # fmt: skip
+    said = {note.said for note in made.notes if note.fate is Fate.LEFT_OUT}
+    assert {"ratio counter_write=3", "-pop no-wrap", "-cloudconf file=x", "-schema compaction(strategy=LCS)"} <= said
+    assert made.experiment["tests"] == [{"concurrency": {"workload": "store", "counts": [4, 8, 16, 32, 64, 128, 256]}}]
+    fixed = import_stress("read n=1M cl=TWO -rate threads=16 fixed=5000/s", HERE)
+    assert Why.OPEN_LOOP in {note.why for note in fixed.notes}
+    assert fixed.experiment["workloads"]["store"]["keys"] == "gaussian(1, 1000001)"
+    accepted(fixed)
+
+
+def test_templates_and_parameters_of_nosqlbench(tmp_path: Path) -> None:
+    text = KEYVALUE.replace(
+        "ratio: 5}\n    ops:\n      select", "ratio: TEMPLATE(reads,3), cl: LOCAL_QUORUM, idempotent: true}\n    ops:\n      select"
+    )
+    text += '  schema-astra:\n    ops:\n      create-table: {raw: "create table keyvalue (key text, value text, PRIMARY KEY (key))"}\n'
+    made = import_nosqlbench(written(tmp_path, "k.yaml", text), HERE)
+    store = made.experiment["workloads"]["store"]
+    assert (store["consistency"], store["statements"]["main-read-select"]["weight"], len(store["table"])) == ("LOCAL_QUORUM", 3.0, 1)
+    assert "params: idempotent: True" in {note.said for note in made.notes}
+    accepted(made)
+
+
+@pytest.mark.parametrize(
+    "text", ["blocks: 7\n", "blocks: {main: x}\n", "blocks: {main: {ops: 5, params: [1]}}\n", "bindings: [1]\nblocks:\n  - {tags: null}\n"]
+)
+def test_odd_workloads_are_refused(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "w.yaml", text)
+    assert main(["import", "nosqlbench", "w.yaml"]) == 2
+    written(tmp_path, "o.yaml", {"messageSize": 100, "topics": None})
+    assert main(["import", "omb", "o.yaml"]) == 2
+    assert main(["import", "cassandra-stress", "write -rate fixed=1.2.3/s"]) == 2

@@ -237,3 +237,62 @@ def test_what_is_not_needed_is_skipped() -> None:
     found = decoded(json.dumps(event))
     assert "Accumulables" not in found
     assert "Accumulables" not in found["Task Info"]
+
+
+def test_stages_at_once_have_no_slots_to_gain() -> None:
+    """Five tasks each on ten slots, both at once: 1,000 core-seconds on 10 slots take 100 s."""
+    own = [executor("1", 6), job_start(0, 0, 0, 1), *(task(stage, 10 * stage + n, 0, 100) for stage in (0, 1) for n in range(5)),
+           stage_end(0, 5), stage_end(1, 5), job_over(0, 100)]  # fmt: skip
+    assert changes(*own).keys() <= {ChangeKind.DRIVER, ChangeKind.WITHIN_JOBS}
+
+
+def test_executors_that_came_later_are_no_slots() -> None:
+    """16 tasks of 10 s on 4 cores; 400 more come when it is over."""
+    late = executor("1", 400) | {"Timestamp": BEGAN_MS + 50_000}
+    own = [*stage_of([10.0] * 16), late, job_start(1, 60, 1), task(1, 99, 60, 61), stage_end(1, 1), job_over(1, 61)]
+    assert ChangeKind.MORE_TASKS not in changes(*own)
+
+
+def test_attempts_that_failed_may_have_cost_all_of_their_time() -> None:
+    """Three that failed one after the other, for 10 s each."""
+    failed = [task(0, n, 10 * n, 10 * n + 10) for n in range(3)]
+    for one in failed:
+        one["Task End Reason"] = {"Reason": "ExceptionFailure"}
+        one["Task Info"] |= {"Failed": True}
+    log = log_of(job_start(0, 0, 0), *failed, task(0, 3, 30, 40), stage_end(0, 1), job_over(0, 40))
+    assert {row.kind: row.gain_s for row in change_rows(log)}[ChangeKind.FAILURES] == 30
+    assert wall_shares_s(log.stages) == {(0, 0): 40}
+
+
+def test_a_stage_that_was_tried_again_is_one_stage() -> None:
+    again = task(0, 5, 12, 22) | {"Stage Attempt ID": 1}
+    second = stage_end(0, 1)
+    second["Stage Info"] |= {"Stage Attempt ID": 1, "Stage Name": "loop"}
+
+    def named(number: int) -> Event:
+        event = stage_end(number, 1)
+        event["Stage Info"] |= {"Stage Name": "loop"}
+        return event
+
+    before = log_of(job_start(0, 0, 0, 1), task(0, 1, 0, 10), named(0), again, second, task(1, 2, 22, 42), named(1), job_over(0, 42))
+    after = log_of(job_start(0, 0, 0, 1), task(0, 1, 0, 10), named(0), task(1, 2, 10, 30), named(1), job_over(0, 30))
+    pairs = {row.nth: (row.before and row.before.share_s, row.after and row.after.share_s) for row in compared(before, after).stages}
+    assert pairs == {1: (20, 10), 2: (20, 20)}
+
+
+def test_the_last_event_is_the_end_of_a_log_without_one() -> None:
+    events = [log_start(), begun(), job_start(0, 1, 0), task(0, 1, 2, 11), stage_end(0, 1), job_over(0, 11), job_start(1, 3600, 1)]
+    log = parse_event_log(json.dumps(event) for event in events)
+    assert application(log).seconds == 3600
+
+
+def test_halves_of_characters_and_numbers_beyond_all_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [json.dumps(one) for one in (log_start(), begun() | {"App Name": "odd \ud800"}, executor("0", 4), *stage_of([1.0, 1.0]))]
+    lines.append('{"Event":"SparkListenerJobStart","Job ID":9,"Submission Time":NaN,"Stage IDs":[]}')
+    lines.append('{"Event":"SparkListenerJobEnd","Job ID":9,"Completion Time":1e999}')
+    lines.append('{"Event":"SparkListenerJobEnd","Job ID":9,"Completion Time":1' + "0" * 400 + "}")
+    path = tmp_path / "log"
+    path.write_text("\n".join(lines))
+    assert main(["show", "--spark-log", str(path)]) == 0
+    assert main(["show", "--spark-log", str(path), "--json"]) == 0
+    assert "Infinity" not in capsys.readouterr().out

@@ -77,6 +77,8 @@ class Claim:
     seconds: Printed | None = None
     bytes_per_s: Printed | None = None
     bytes_in_all: Printed | None = None
+    mb_may_be_mib: bool = False
+    """A table says MB, and may mean 2²⁰ bytes."""
     record_bytes: float | None = None
     latency_ms: Mapping[str, Printed] = field(default_factory=dict)
     """By `mean`, `max` and the keys of `SHARE_BELOW`."""
@@ -105,6 +107,8 @@ class Claim:
     """Files or tasks that ran at once, each with a rate of its own."""
     worker_rate: Printed | None = None
     """Bytes a second of one of them, as printed."""
+    is_part: bool = False
+    """One kind of operation of several: the client's threads are those of all."""
     is_finished: bool = True
     together: bool | None = None
     """True: other loads ran at the same time. False: it ran alone."""

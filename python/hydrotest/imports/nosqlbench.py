@@ -10,11 +10,11 @@ from typing import Any
 
 from hydrotest.errors import BadInputError
 from hydrotest.imports.note import Aim, Imported, Why, system
-from hydrotest.imports.stress import STORE, THREADS
+from hydrotest.imports.stress import LEVELS, STORE, THREADS, without_comments
 from hydrotest.imports.yaml_lines import Lined, read_lined
 
 TEMPLATE = re.compile(r"TEMPLATE\(\s*([\w-]+)\s*,\s*([^)]*)\)|<<\s*([\w-]+)\s*:\s*([^>]*)>>|<<\s*([\w-]+)\s*>>")
-_MARK = re.compile(r"\{\w+\}|\?\w+")
+_MARK = re.compile(r"\{\{.*?\}\}|\{\w+\}|\?\w+")
 _TABLE = re.compile(r"create\s+table\s+(?:if\s+not\s+exists\s+)?", re.IGNORECASE)
 ROWS = 1_000_000
 MAIN = ("main", "rampup", "write", "read")
@@ -22,7 +22,11 @@ MAIN = ("main", "rampup", "write", "read")
 
 def import_nosqlbench(path: Path, aim: Aim) -> Imported:
     """The experiment of a workload file. Raises `BadInputError`."""
-    lined = read_lined(path, "workload")
+    if aim.attach:
+        raise BadInputError(
+            "on a ring that is there already only the default table is written: its size is known", "Leave --attach out.", file=path
+        )
+    lined = read_lined(path, "workload", _filled)
     store: dict[str, Any] = {"kind": "cassandra", "keys": f"uniform(0, {ROWS})", "table": [], "statements": {}}
     name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")[:40] or "nosqlbench"
     out = Imported("NoSQLBench", {
@@ -38,16 +42,23 @@ def import_nosqlbench(path: Path, aim: Aim) -> Imported:
         match key:
             case "blocks":
                 pass
+            case "params":
+                _params(lined.values[key] or {}, lined.where(key), out, store)
             case "scenarios":
                 out.left_out("scenarios", Why.COUNT_AS_TIME, **lined.where(key))
             case "bindings":
                 for binding, recipe in (lined.values[key] or {}).items():
                     out.changed(f"bindings: {binding}: {recipe}", "values that follow from the row", Why.BINDING, **lined.where(key))
-            case "description" | "min_version" | "params" | "tags":
+            case "description" | "min_version" | "tags":
                 out.left_out(key, Why.NAME_ONLY, **lined.where(key))
             case _:
                 out.left_out(key, Why.NO_COUNTERPART, **lined.where(key))
     return out
+
+
+def _filled(text: str) -> str:
+    """Its templates are filled in before it is YAML: with what they have by default."""
+    return TEMPLATE.sub(lambda found: (found[2] or found[4] or found[1] or found[3] or found[5]).strip(), text)
 
 
 def _blocks(lined: Lined) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -70,11 +81,11 @@ def _statements(block: dict[str, Any]) -> Iterator[tuple[str, str, float]]:
         if isinstance(given, dict)
         else (pair for one in given for pair in (one.items() if isinstance(one, dict) else [("statement", one)]))
     )
-    ratio = float((block.get("params") or {}).get("ratio", 1) or 1)
+    ratio = float((block.get("params") or {}).get("ratio", block.get("ratio", 1)) or 1)
     for name, op in pairs:
         if isinstance(op, dict):
             text = next((str(op[key]) for key in ("prepared", "simple", "raw", "stmt", "statement", "conditional") if key in op), "")
-            own = float(op.get("ratio", ratio) or ratio)
+            own = float((op.get("params") or {}).get("ratio", op.get("ratio", ratio)) or ratio)
         else:
             text, own = str(op), ratio
         if text:
@@ -83,15 +94,18 @@ def _statements(block: dict[str, Any]) -> Iterator[tuple[str, str, float]]:
 
 def _block(name: str, block: dict[str, Any], lined: Lined, out: Imported, store: dict[str, Any]) -> None:
     where = lined.where("blocks")
+    _params(block.get("params") or {}, where, out, store)
     for op, text, ratio in _statements(block):
-        cql = " ".join(TEMPLATE.sub(lambda found: (found[2] or found[4] or found[1] or found[3] or found[5]).strip(), text).split()).rstrip(
-            "; "
-        )
+        cql = " ".join(without_comments(text).split()).rstrip("; ")
         said = f"{name}.{op}"
         lowered = cql.lower()
         if lowered.startswith("create table"):
-            store["table"].append(_TABLE.sub("CREATE TABLE ", _unqualified(cql, _TABLE)))
-            out.kept(said, "table", **where)
+            table = _TABLE.sub("CREATE TABLE ", _unqualified(cql, _TABLE))
+            if table in store["table"]:
+                out.left_out(said, Why.ONE_TABLE, **where)
+            else:
+                store["table"].append(table)
+                out.kept(said, "table", **where)
         elif lowered.startswith(("create", "drop", "truncate", "alter")):
             out.left_out(f"{said}: {cql[:40]}", Why.NAME_ONLY, **where)
         elif lowered.startswith(("insert", "select", "update", "delete")) and any(part in name.lower() for part in MAIN):
@@ -103,6 +117,16 @@ def _block(name: str, block: dict[str, Any], lined: Lined, out: Imported, store:
                 store["populate"] = ours
         else:
             out.left_out(f"{said}: {cql[:40]}", Why.NO_COUNTERPART, **where)
+
+
+def _params(given: dict[str, Any], where: dict[str, Any], out: Imported, store: dict[str, Any]) -> None:
+    """Parameters of a block, or of all."""
+    for name, value in given.items():
+        if name in ("cl", "consistency_level") and str(value).upper() in LEVELS:
+            store["consistency"] = str(value).upper()
+            out.kept(f"params: {name}: {value}", f"consistency: {store['consistency']}", **where)
+        elif name not in ("ratio", "prepared"):
+            out.left_out(f"params: {name}: {value}", Why.CLIENT_SETTING, **where)
 
 
 def _unqualified(cql: str, before: re.Pattern[str]) -> str:

@@ -48,6 +48,12 @@ class Why(StrEnum):
     LATE_START = "late-start"
     COLUMN_TYPE = "column-type"
     READER_ALONE = "reader-alone"
+    NO_RATE_LIMIT = "no-rate-limit"
+    OPEN_LOOP = "open-loop"
+    WINDOWS = "windows"
+    ONE_TABLE = "one-table"
+    CONDITION = "condition"
+    FROM_POPULATION = "from-population"
 
 
 @dataclass(frozen=True)
@@ -95,8 +101,27 @@ class Aim:
     """The objective, where the source has none."""
 
 
+def raise_rate(out: Imported, aim: Aim, rate: float) -> None:
+    """Allows the rate that is asked for, where a cluster is there already: it stands in the file, and in the plan."""
+    if aim.attach:
+        (one,) = out.experiment["systems"].values()
+        one["most"]["rate"] = round(max(rate * 1.05, 100_000))
+
+
+def unlimited(out: Imported, aim: Aim, said: str, workload: str, test: dict[str, Any]) -> None:
+    """A test without a rate limit; on a cluster that others use, the limit at an objective instead."""
+    (kind,) = test
+    if aim.attach:
+        out.experiment["tests"] = [{"isolated": [workload]}]
+        out.experiment["objectives"] = {workload: {"p99": aim.p99}}
+        out.changed(said, f"isolated: [{workload}], p99: {aim.p99}", Why.NO_RATE_LIMIT)
+    else:
+        out.experiment["tests"] = [test]
+        out.kept(said, f"{kind}: {workload}" if kind == "saturated" else f"{kind}, counts: {test[kind]['counts']}")
+
+
 def system(name: str, aim: Aim, heap: str) -> Mapping[str, Any]:
     """The system of an imported experiment."""
     if aim.attach:
-        return {name: {"attach": list(aim.attach), "most": {"rate": "100K", "bytes": "100 MB/s", "disk": "10 GB"}}}
+        return {name: {"attach": list(aim.attach), "most": {"rate": "100K", "bytes": "100 MB/s", "disk": "50 GB"}}}
     return {name: {"hosts": ["here"], "heap": heap}}

@@ -11,7 +11,7 @@ from typing import Any
 from hydrotest.errors import BadInputError
 from hydrotest.imports.note import Aim, Imported, Why, system
 from hydrotest.imports.yaml_lines import Lined, read_lined
-from hydrotest.spec.kafka import IDEMPOTENT_REQUESTS_MAX
+from hydrotest.spec.kafka import BATCH_BYTES_MAX, IDEMPOTENT_REQUESTS_MAX
 
 CONNECTIONS_MAX = 16
 """Threads of a generator that share its schedule; each has a connection of its own to each broker."""
@@ -24,7 +24,7 @@ DISK_S = 300
 """Further seconds at that rate whose records may be on the disks: warm-up, and topics that are not deleted yet."""
 KEYS = 10_000
 """OMB makes so many keys beforehand (`RandomGenerator`)."""
-MINUTE = "min"
+NUMBER_MAX = 1e12
 SOAK_S_MIN = 60
 INGEST, DRAIN = "ingest", "drain"
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -45,6 +45,7 @@ def import_omb(workload: Path, driver: Path | None, aim: Aim) -> Imported:
     if driver is not None:
         _Driver(read_lined(driver, "driver"), out, produce, aim).read()
     settle_idempotence(out, produce)
+    settle_batches(out, produce, aim)
     _tests(lined, out, aim)
     if aim.attach:
         _raise_most(out.experiment["systems"]["kafka"]["most"], produce, out.experiment)
@@ -62,6 +63,7 @@ def _raise_most(most: dict[str, Any], produce: dict[str, Any], experiment: dict[
         "partitions": produce.get("topics", 1) * produce.get("partitions", 1),
     }
     seconds = int(soak["duration"].split()[0]) + DISK_S
+    most["time"] = f"{seconds + DISK_S} s"
     most["disk"] = f"{max(10, math.ceil(rate * each * seconds * produce.get('replication', 1) / 1e9))} GB"
 
 
@@ -114,7 +116,7 @@ class _Workload:
 
     def _randomised(self, value: Any, where: dict[str, Any]) -> None:
         if value:
-            share = 1 - float(self.lined.values.get("randomBytesRatio", 1.0))
+            share = 1 - (_number(self.lined, "randomBytesRatio", 1.0) or 0.0)
             self.produce["compressible"] = round(share, 6)
             self.out.kept(f"useRandomizedPayloads: {value}", f"compressible: {share:g}", **where)
         else:
@@ -167,13 +169,27 @@ class _Workload:
             self.out.changed(f"consumerPerSubscription: {value}", "one reader", Why.READERS, **where)
 
 
+def _number(lined: Lined, key: str, without: float | None) -> float | None:
+    """A number, also where YAML makes a text of it (`1e6`). Raises `BadInputError`."""
+    value = lined.values.get(key)
+    if value is None:
+        return without
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise BadInputError(f"{key} is {value!r}", "Write a number.", file=lined.file, line=lined.lines.get(key)) from error
+    if not 0 <= number < NUMBER_MAX:
+        raise BadInputError(f"{key} is {value!r}", "Write a number of at least 0.", file=lined.file, line=lined.lines.get(key))
+    return int(number) if number.is_integer() else number
+
+
 def _tests(lined: Lined, out: Imported, aim: Aim) -> None:
     """Rate, duration and backlog decide which tests there are."""
     given = lined.values
     drains = [name for name, one in out.experiment["workloads"].items() if one["kind"] == "kafka-consume"]
-    rate, minutes = given.get("producerRate", 0), given.get("testDurationMinutes")
+    rate, minutes = _number(lined, "producerRate", 0), _number(lined, "testDurationMinutes", None)
     tests: list[dict[str, Any]] = []
-    if isinstance(rate, int | float) and rate > 0:
+    if rate:
         seconds = max(SOAK_S_MIN, round(60 * float(minutes if minutes else 5)))
         tests.append({"soak": {"workloads": [INGEST, *drains], "rates": {INGEST: rate}, "duration": f"{seconds} s"}})
         out.kept(f"producerRate: {rate}", f"soak, rates: {{{INGEST}: {rate}}}", **lined.where("producerRate"))
@@ -204,10 +220,15 @@ def _tests(lined: Lined, out: Imported, aim: Aim) -> None:
     out.experiment["tests"] = tests
 
 
+_PAIR = re.compile(r"\s*(?P<key>[^\s=:]+)\s*[=:\s]\s*(?P<value>.*)")
+
+
 def properties(text: Any) -> dict[str, str]:
-    """Lines of a Java properties file, as OMB's drivers have them in a text."""
-    pairs = (line.partition("=") for line in str(text or "").splitlines() if line.strip() and not line.lstrip().startswith("#"))
-    return {key.strip(): value.strip() for key, _, value in pairs}
+    """Lines of a Java properties file (`java.util.Properties.load`), as OMB's drivers have them in a text: `=`, `:` or a blank behind the
+    key, and a line goes on behind a backslash."""
+    lines = re.sub(r"\\\n\s*", "", str(text or "")).splitlines()
+    found = (_PAIR.fullmatch(line) for line in lines if line.strip() and line.lstrip()[0] not in "#!")
+    return {match["key"]: match["value"].strip() for match in found if match is not None}
 
 
 class _Driver:
@@ -230,12 +251,12 @@ class _Driver:
                 case "name" | "driverClass":
                     self.out.left_out(f"{key}: {_short(value)}", Why.NAME_ONLY, **where)
                 case "replicationFactor":
-                    self._replication(int(value), where)
+                    self._replication(int(_number(self.lined, "replicationFactor", 1) or 1), where)
                 case "topicConfig":
                     self._topic(properties(value), where)
                 case "commonConfig":
                     for name, one in properties(value).items():
-                        self.out.left_out(f"{name}={_hidden(name, one)}", Why.OF_THE_CLUSTER, **where)
+                        self.out.left_out(f"{name}={hidden(name, one)}", Why.OF_THE_CLUSTER, **where)
                 case "producerConfig":
                     self._producer(properties(value), where)
                 case "consumerConfig":
@@ -243,7 +264,7 @@ class _Driver:
                 case "reset":
                     self.out.kept(f"reset: {value}", "topics are made for each trial, and deleted after it", **where)
                 case _:
-                    self.out.left_out(f"{key}: {_short(value)}", Why.NO_COUNTERPART, **where)
+                    self.out.left_out(f"{key}: {hidden(key, value)}", Why.NO_COUNTERPART, **where)
 
     def _replication(self, asked: int, where: dict[str, Any]) -> None:
         if asked > 1 and not self.aim.attach:
@@ -267,7 +288,7 @@ class _Driver:
         for name, value in given.items():
             ours = producer_setting(self.produce, name, value)
             if ours is None:
-                self.out.left_out(f"{name}={_hidden(name, value)}", Why.CLIENT_SETTING, **where)
+                self.out.left_out(f"{name}={hidden(name, value)}", Why.CLIENT_SETTING, **where)
             else:
                 self.out.kept(f"{name}={value}", ours, **where)
 
@@ -282,7 +303,7 @@ class _Driver:
                 why = (
                     Why.GROUPS if name.startswith(("enable.auto.commit", "auto.", "group", "session", "heartbeat")) else Why.CLIENT_SETTING
                 )
-                self.out.left_out(f"{name}={_hidden(name, value)}", why, **where)
+                self.out.left_out(f"{name}={hidden(name, value)}", why, **where)
 
 
 def producer_setting(produce: dict[str, Any], name: str, value: str) -> str | None:
@@ -317,13 +338,20 @@ def settle_idempotence(out: Imported, produce: dict[str, Any]) -> None:
         )
 
 
-def _hidden(name: str, value: str) -> str:
+def settle_batches(out: Imported, produce: dict[str, Any], aim: Aim) -> None:
+    """A broker of our own takes batches as large as the definition has them."""
+    size = int(str(produce.get("batch_size", "0 B")).split()[0])
+    if size > BATCH_BYTES_MAX and not aim.attach:
+        out.experiment["systems"]["kafka"]["config"] = {"message.max.bytes": 2 * size}
+        out.kept(f"batch.size={size}", f"config: {{message.max.bytes: {2 * size}}}: the broker takes them")
+
+
+_SECRET = re.compile(r"password|passwd|pwd|\bpw\b|jaas|secret|token|credential|private|keystore", re.IGNORECASE)
+
+
+def hidden(name: str, value: Any) -> str:
     """Secrets are not copied."""
-    return (
-        "…"
-        if any(word in name.lower() for word in ("password", "jaas", "secret", "token", "key")) and "serializer" not in name
-        else _short(value)
-    )
+    return "…" if _SECRET.search(name) or _SECRET.search(str(value)) else _short(value)
 
 
 def _short(value: Any) -> str:

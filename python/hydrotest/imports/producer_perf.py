@@ -6,8 +6,8 @@ import shlex
 from typing import Any
 
 from hydrotest.errors import BadInputError
-from hydrotest.imports.note import Aim, Imported, Why, system
-from hydrotest.imports.omb import INGEST, producer_setting, settle_idempotence
+from hydrotest.imports.note import Aim, Imported, Why, raise_rate, system, unlimited
+from hydrotest.imports.omb import INGEST, producer_setting, settle_batches, settle_idempotence
 
 DURATION_S = (10, 600)
 """Shortest and longest level that is made of a number of records."""
@@ -17,7 +17,7 @@ SECRET = ("--producer.config", "--command-config")
 def words_of(text: str, tool: str) -> list[str]:
     """A command line's words. Raises `BadInputError` where quotation marks do not match."""
     try:
-        return shlex.split(text)
+        return shlex.split(text.replace("\\\n", " "))
     except ValueError as error:
         raise BadInputError(
             f"the command line of {tool} cannot be read: {error}", "Put it into quotation marks of the other kind."
@@ -41,7 +41,8 @@ def import_producer_perf(text: str, aim: Aim) -> Imported:
     for name, values in given.items():
         _take(name, values, out, produce)
     settle_idempotence(out, produce)
-    _tests(given, out)
+    settle_batches(out, produce, aim)
+    _tests(given, out, aim)
     return out
 
 
@@ -97,20 +98,20 @@ def _take(name: str, values: list[str], out: Imported, produce: dict[str, Any]) 
             out.left_out(said, Why.NO_COUNTERPART)
 
 
-def _tests(given: dict[str, list[str]], out: Imported) -> None:
+def _tests(given: dict[str, list[str]], out: Imported, aim: Aim) -> None:
     throughput, records = (next(iter(given.get(name, ())), "") for name in ("--throughput", "--num-records"))
     try:
         rate, count = float(throughput or -1), float(records or 0)
     except ValueError as error:
         raise BadInputError(f"--throughput {throughput} --num-records {records}: {error}", "Write numbers.") from error
     if rate > 0:
+        raise_rate(out, aim, rate)
         seconds = min(max(round(count / rate) if count else DURATION_S[0], DURATION_S[0]), DURATION_S[1])
         out.experiment["tests"] = [{"levels": {"workload": INGEST, "rates": [rate], "duration": f"{seconds} s"}}]
         out.kept(f"--throughput {throughput}", f"levels, rates: [{rate:g}]")
         if records:
             out.changed(f"--num-records {records}", f"duration: {seconds} s", Why.COUNT_AS_TIME)
     else:
-        out.experiment["tests"] = [{"saturated": {"workload": INGEST}}]
-        out.kept(f"--throughput {throughput or -1}", f"saturated: {{workload: {INGEST}}}")
+        unlimited(out, aim, f"--throughput {throughput or -1}", INGEST, {"saturated": {"workload": INGEST}})
         if records:
             out.left_out(f"--num-records {records}", Why.COUNT_AS_TIME)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import BadInputError
-from hydrotest.imports.note import Aim, Imported, Why, system
+from hydrotest.imports.note import Aim, Imported, Why, raise_rate, system, unlimited
+from hydrotest.imports.omb import hidden
 from hydrotest.imports.producer_perf import words_of
 from hydrotest.imports.yaml_lines import Lined, read_lined
 
@@ -28,8 +29,6 @@ _DISTRIBUTION = re.compile(r"(?P<inverted>~?)(?P<name>[a-z]+)\((?P<arguments>[^(
 _NUMBER = re.compile(r"([0-9.]+)([kmb]?)", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "b": 1_000_000_000}
 _PAIR = re.compile(r"([\w.]+)[=≥<>]+([^()\s,]+(?:\([^()]*\))?)")
-_OPTIONS = ("-rate", "-schema", "-pop", "-col", "-mode", "-node", "-port", "-log", "-graph", "-insert", "-transport", "-errors", "-tokenrange", "-sendto",
-            "-jmx", "-credentials-file", "-reporting")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,19 +94,46 @@ def import_stress(text: str, aim: Aim) -> Imported:
         _user(own, out, store)
     else:
         store["mix"] = _ratio(own) or COMMANDS[command]
-        out.kept(f"{command} {own}".strip(), f"mix: {store['mix']}")
+        ratio = re.search(r"ratio\([^()]*\)", own)
+        mix = ", ".join(f"{name}: {weight:g}" for name, weight in store["mix"].items())
+        out.kept(f"{command}{f' {ratio[0]}' if ratio else ''}", f"mix: {{{mix}}}")
+        for name, weight in _others(own):
+            out.left_out(f"ratio {name}={weight}", Why.NO_COUNTERPART)
     _command_options(own, out, store)
     for option, values in groups.items():
         _option(option, values, out, store, aim)
-    out.experiment.setdefault("tests", [{"concurrency": {"workload": STORE, "counts": THREADS}}])
+    if "tests" not in out.experiment:
+        unlimited(out, aim, "no -rate", STORE, {"concurrency": {"workload": STORE, "counts": THREADS}})
+    _settle_length(own, out)
+    _settle_level(out, store, aim)
     return out
+
+
+def _settle_length(own: str, out: Imported) -> None:
+    """`duration=` of a rate that is kept."""
+    match = re.search(r"duration=([0-9]+)([smh])", own)
+    (test,) = out.experiment["tests"]
+    if match is not None and "levels" in test:
+        seconds = int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+        test["levels"]["duration"] = f"{max(seconds, 5)} s"
+        out.kept(f"duration={match[1]}{match[2]}", f"duration: {max(seconds, 5)} s")
+    elif match is not None:
+        out.changed(f"duration={match[1]}{match[2]}", "each number in flight for a window", Why.WINDOWS)
+
+
+def _settle_level(out: Imported, store: dict[str, Any], aim: Aim) -> None:
+    """A level that needs more copies than one node has."""
+    level = store.get("consistency", "ONE")
+    if not aim.attach and level in ("TWO", "THREE"):
+        store["consistency"] = "ONE"
+        out.changed(f"cl={level}", "consistency: ONE", Why.ONE_NODE)
 
 
 def _grouped(words: list[str]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {"": []}
     at = ""
     for word in words:
-        if word.startswith("-") and word.split("=")[0] in _OPTIONS:
+        if re.match(r"--?[A-Za-z]", word):
             at, is_given, value = word.partition("=")
             groups.setdefault(at, []).extend([value] if is_given else [])
         else:
@@ -128,6 +154,13 @@ def _weight(text: str) -> float:
     return int(value) if value.is_integer() else value
 
 
+def _others(text: str) -> list[tuple[str, str]]:
+    """Operations of a ratio that have no counterpart."""
+    match = re.search(r"ratio\(([^()]*)\)", text)
+    pairs = [pair.partition("=") for pair in match[1].split(",")] if match else []
+    return [(name.strip(), value) for name, _, value in pairs if name.strip().lower() not in ("write", "read")]
+
+
 def _command_options(text: str, out: Imported, store: dict[str, Any]) -> None:
     """What stands behind the command: `n=`, `duration=`, `cl=`, `err<`, `truncate=`."""
     plain = re.sub(r"(?:ratio|ops|profile)=?\([^()]*\)|profile=\S+", "", text)
@@ -138,9 +171,9 @@ def _command_options(text: str, out: Imported, store: dict[str, Any]) -> None:
                 store["consistency"] = value.upper()
                 out.kept(said, f"consistency: {value.upper()}")
             case "n":
-                out.changed(said, "each number in flight for a window", Why.COUNT_AS_TIME)
+                _rows(value, said, out, store)
             case "duration":
-                out.changed(said, "each number in flight for a window", Why.COUNT_AS_TIME)
+                pass  # `_settle_length`
             case "cl":
                 out.left_out(said, Why.CONSISTENCY)
             case "err" | "no":
@@ -151,6 +184,17 @@ def _command_options(text: str, out: Imported, store: dict[str, Any]) -> None:
                 out.left_out(said, Why.NO_COUNTERPART)
     if "no-warmup" in text:
         out.left_out("no-warmup", Why.WARM_UP)
+
+
+def _rows(value: str, said: str, out: Imported, store: dict[str, Any]) -> None:
+    """`n` is also the number of keys: in order for writes, a gaussian for reads and mixes, unless `-pop` says otherwise
+    (`SettingsPopulation`)."""
+    if "mix" not in store:
+        out.left_out(said, Why.COUNT_AS_TIME)
+        return
+    shape = "sequential" if set(store["mix"]) == {"write"} else "gaussian"
+    store["keys"] = f"{shape}(1, {number(value) + 1})"
+    out.changed(said, f"keys: {store['keys']}", Why.COUNT_AS_TIME)
 
 
 def _option(option: str, values: list[str], out: Imported, store: dict[str, Any], aim: Aim) -> None:
@@ -166,7 +210,11 @@ def _option(option: str, values: list[str], out: Imported, store: dict[str, Any]
                 return
             drawn = distribution(match[1] or f"SEQ({match[2]})")
             store["keys"] = drawn.text
-            (out.kept(said, f"keys: {drawn.text}") if drawn.is_exact else out.changed(said, f"keys: {drawn.text}", Why.DISTRIBUTION))
+            part = f"-pop {match[0]}"
+            (out.kept(part, f"keys: {drawn.text}") if drawn.is_exact else out.changed(part, f"keys: {drawn.text}", Why.DISTRIBUTION))
+            for word in values:
+                if word != match[0]:
+                    out.left_out(f"-pop {word}", Why.NO_COUNTERPART)
         case "-col":
             _columns(text, said, out, store)
         case "-schema":
@@ -182,24 +230,37 @@ def _option(option: str, values: list[str], out: Imported, store: dict[str, Any]
         case "-insert":
             out.left_out(said, Why.BATCHES)
         case _:
-            out.left_out(said, Why.NO_COUNTERPART)
+            out.left_out(f"{option} {hidden(option, text)}".strip() if not option.startswith("--") else option, Why.NO_COUNTERPART)
 
 
 def _rate(text: str, said: str, out: Imported, aim: Aim) -> None:
-    threads = [int(one) for one in re.findall(r"threads\s*[=≤≥<>]+\s*([0-9]+)", text)]
-    fixed = re.search(r"fixed=([0-9.kmb]+)/s", text, re.IGNORECASE)
-    throttle = re.search(r"(?:throttle|limit)=([0-9.kmb]+)/s", text, re.IGNORECASE)
-    if fixed or throttle:
-        rate = number((fixed or throttle)[1])  # type: ignore[index]
+    threads = [(sign, int(one)) for sign, one in re.findall(r"threads\s*([=≤≥<>]+)\s*([0-9]+)", text)]
+    fixed = re.search(r"fixed=([0-9.]+[kmb]?)/s", text, re.IGNORECASE)
+    throttle = re.search(r"(?:throttle|limit)=([0-9.]+[kmb]?)/s", text, re.IGNORECASE)
+    given = fixed or throttle
+    if given is not None:
+        rate = number(given[1])
         out.experiment["tests"] = [{"levels": {"workload": STORE, "rates": [rate]}}]
         out.experiment["objectives"] = {STORE: {"p99": aim.p99}}
+        raise_rate(out, aim, rate)
         # throttle= counts times from the send; ours are from the schedule.
-        (out.kept(said, f"levels, rates: [{rate}]") if fixed else out.changed(said, f"levels, rates: [{rate}]", Why.LATE_START))
+        part = f"-rate {given[0]}"
+        (out.kept(part, f"levels, rates: [{rate}]") if fixed else out.changed(part, f"levels, rates: [{rate}]", Why.LATE_START))
+        for sign, count in threads:
+            out.left_out(f"-rate threads{sign}{count}", Why.OPEN_LOOP)
     elif threads:
-        out.experiment["tests"] = [{"concurrency": {"workload": STORE, "counts": sorted(set(threads))}}]
-        out.kept(said, f"concurrency, counts: {sorted(set(threads))}")
+        unlimited(out, aim, said, STORE, {"concurrency": {"workload": STORE, "counts": _counts([count for _, count in threads])}})
     else:
         out.left_out(said, Why.NO_COUNTERPART)
+
+
+def _counts(given: list[int]) -> list[int]:
+    """Numbers in flight; between `threads>=4` and `threads<=256` each twice the one before."""
+    low, high = min(given), max(given)
+    counts = [low]
+    while counts[-1] * 2 < high:
+        counts.append(counts[-1] * 2)
+    return sorted({*counts, high})
 
 
 def _columns(text: str, said: str, out: Imported, store: dict[str, Any]) -> None:
@@ -217,12 +278,15 @@ def _columns(text: str, said: str, out: Imported, store: dict[str, Any]) -> None
 def _schema(text: str, said: str, out: Imported, store: dict[str, Any], aim: Aim) -> None:
     factor = re.search(r"factor=([0-9]+)", text)
     if factor and int(factor[1]) > 1 and not aim.attach:
-        out.changed(said, "replication: 1", Why.ONE_NODE)
+        out.changed(f"-schema {factor[0]}", "replication: 1", Why.ONE_NODE)
     elif factor:
         store["replication"] = int(factor[1])
-        out.kept(said, f"replication: {factor[1]}")
+        out.kept(f"-schema {factor[0]}", f"replication: {factor[1]}")
     else:
         out.left_out(said, Why.NAME_ONLY)
+    rest = re.sub(r"replication\([^()]*\)|keyspace=\S+", "", text).strip()
+    if factor and rest:
+        out.left_out(f"-schema {rest}", Why.NO_COUNTERPART)
 
 
 def _user(text: str, out: Imported, store: dict[str, Any]) -> None:
@@ -247,7 +311,7 @@ class _Profile:
         self.out = out
         self.store = store
         self.weights = weights
-        definition = str(lined.values.get("table_definition", ""))
+        definition = without_comments(str(lined.values.get("table_definition", "")))
         if "create table" not in definition.lower():
             raise BadInputError(
                 "the profile has no `table_definition`", "Add its CREATE TABLE: hydrotest makes the table anew.", file=lined.file
@@ -264,7 +328,7 @@ class _Profile:
 
     def read(self) -> None:
         self.out.experiment["name"] = re.sub(r"[^a-z0-9]+", "-", self.lined.file.stem.lower()).strip("-")[:40] or "profile"
-        extras = [" ".join(str(one).split()).rstrip("; ") for one in self.lined.values.get("extra_definitions") or ()]
+        extras = [" ".join(without_comments(str(one)).split()).rstrip("; ") for one in self.lined.values.get("extra_definitions") or ()]
         self.store["table"] = [self.table, *extras] if extras else self.table
         self.out.kept("table_definition", "table", **self.lined.where("table_definition"))
         if extras:
@@ -342,7 +406,9 @@ class _Profile:
                     text = f"values: {{{name}: {values[name]}}}"
                 said = f"columnspec {name}: population: {spec['population']}"
                 (self.out.kept(said, text, **where) if drawn.is_exact else self.out.changed(said, text, Why.DISTRIBUTION, **where))
-            if "size" in spec and name not in values and name not in self.keys:
+            if "size" in spec and (name in values or name in self.keys):
+                self.out.left_out(f"columnspec {name}: size: {spec['size']}", Why.FROM_POPULATION, **where)
+            elif "size" in spec:
                 drawn = distribution(str(spec["size"]))
                 low = max(drawn.low, 1)
                 values[name] = f"uniform({low} B, {max(drawn.high, low)} B)"
@@ -352,6 +418,9 @@ class _Profile:
                  else self.out.changed(said, f"values: {{{name}: {values[name]}}}", Why.DISTRIBUTION, **where))  # fmt: skip
             if "cluster" in spec:
                 drawn = distribution(str(spec["cluster"]))
+                if name in values:
+                    self.out.left_out(f"columnspec {name}: cluster: {spec['cluster']}", Why.ROWS_PER_PARTITION, **where)
+                    continue
                 values[name] = f"uniform(0, {max(drawn.high, 1)})"
                 self.out.changed(
                     f"columnspec {name}: cluster: {spec['cluster']}", f"values: {{{name}: {values[name]}}}", Why.ROWS_PER_PARTITION, **where
@@ -366,8 +435,15 @@ class _Profile:
             is_one = str(value).lower().replace(" ", "") in ("fixed(1)", "fixed(1)/1", "unlogged")
             if is_one:
                 self.out.kept(said, "one row a statement", **self.lined.where("insert"))
+            elif key == "condition":
+                self.out.left_out(said, Why.CONDITION, **self.lined.where("insert"))
             else:
                 self.out.left_out(said, Why.BATCHES, **self.lined.where("insert"))
+
+
+def without_comments(cql: str) -> str:
+    """CQL without `-- …`, `// …` and `/* … */`: it is written on one line here, which they would end."""
+    return re.sub(r"/\*.*?\*/|(?:--|//)[^\n]*", " ", cql, flags=re.DOTALL)
 
 
 def verb_is_read(query: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,10 @@ class Lined:
         return {"line": self.lines.get(key), "file": self.file.name}
 
 
-def read_lined(path: Path, what: str) -> Lined:
-    """Raises `BadInputError` where the file is not there, no YAML, or has no keys."""
+def read_lined(path: Path, what: str, prepare: Callable[[str], str] = str) -> Lined:
+    """`prepare`: what is done to its text before it is YAML. Raises `BadInputError` where the file is not there, no YAML, or has no keys."""
     try:
-        text = path.read_text()
+        text = prepare(path.read_text())
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"the {what} cannot be read: {error}", "Name its YAML file.", file=path) from error
     try:

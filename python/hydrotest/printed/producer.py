@@ -17,7 +17,7 @@ RESULT = re.compile(
 """The last line, or the one of the steady state after a warm-up."""
 INTERVAL = re.compile(
     r"^(?P<count>\S+) records sent, (?P<rate>\S+) records/sec \((?P<mb>\S+) MB/sec\), (?P<mean>\S+) ms avg latency, "
-    r"(?P<max>\S+) ms max latency\.$",
+    r"(?P<max>\S+) (?:ms )?max latency\.$",
     re.MULTILINE | re.ASCII,
 )
 """Every five seconds."""

@@ -201,7 +201,7 @@ def compared_stage_sheet(both: ComparedLogs) -> Table:
         if one is None:
             return [NONE, NONE, NONE, NONE]
         return [
-            stage_name(one.stage, one.attempt),
+            str(one.stage),
             decimal(one.share_s, 2),
             f"{one.tasks:,}",
             NONE if one.shuffle_read_bytes is None else show_bytes(one.shuffle_read_bytes),

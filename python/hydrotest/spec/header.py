@@ -102,10 +102,16 @@ def parse_header(text: str, file: Path) -> Header | None:
             raise BadInputError(f"the header has no `{key}` here", f"Write e.g. `# {key}: {_examples()[key]}`.", file=file, line=number + 1)
         given[key] = found[2]
     try:
-        seconds = units.duration_s(given["time"])
+        seconds = _shown_s(given["time"])
     except ValueError as error:
         raise BadInputError(f"time: {error}", f"Write e.g. `# time: {_examples()['time']}`.", file=file, line=first + 2) from error
     return Header(given["question"], seconds, **_needs(given["needs"], file, first + 3))
+
+
+def _shown_s(text: str) -> float:
+    """Seconds of a duration as `show_duration` writes it: `12 min`, `1 h 2 min`. Raises `ValueError`."""
+    parts = re.findall(r"[^ ]+ ?[^ ]+", text)
+    return sum(units.duration_s(part) for part in parts) if parts else units.duration_s(text)
 
 
 def _examples() -> Mapping[str, str]:

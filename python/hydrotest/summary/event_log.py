@@ -143,8 +143,8 @@ class StageTotals(Row):
     """A stage of one of two logs."""
 
     stage: int = Field(description="Its number.")
-    attempt: int = Field(description="Its attempt.")
-    seconds: Number = Field(description="From its first launch to its last end.")
+    attempts: Count = Field(description="Its attempts, which count as one.")
+    seconds: Number = Field(description="From the first launch to the last end of each attempt.")
     share_s: Number = Field(description="Seconds of the application's time that it accounts for.")
     tasks: Count = Field(description="Tasks that were done.")
     task_s: Number = Field(description="Seconds of these tasks.")

@@ -5,6 +5,7 @@ A gain is of the application's wall time. Gains of several changes do not add up
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,8 @@ from hydrotest.analysis.spark.tasks import Outcome, Stage, Task
 from hydrotest.analysis.spark.time_spent import makespan, stage_time, wall_shares_s
 from hydrotest.summary.event_log import ChangeKind, ChangeRow
 
+SHARED_MIN = 0.1
+"""Share of a stage's time beside another one, from which on it did not have all slots."""
 GAIN_MIN = 0.02
 """Of the application's time; what gains less is not shown."""
 SHOWN = 8
@@ -39,7 +42,13 @@ def change_rows(log: EventLog) -> list[ChangeRow]:
     whole = application(log)
     seconds = whole.seconds or whole.with_tasks_s
     shares = wall_shares_s(log.stages)
-    found = [one for stage in log.stages if stage.done for one in _of_stage(stage, shares.get((stage.number, stage.attempt), 0.0))]
+    spans = {id(stage): _span(stage) for stage in log.stages if stage.tasks}
+    found: list[ChangeRow] = []
+    for stage in log.stages:
+        if stage.tasks:
+            others = [span for key, span in spans.items() if key != id(stage)]
+            slots = _slots(stage, log, spans[id(stage)], others)
+            found += _of_stage(stage, slots, shares.get((stage.number, stage.attempt), 0.0))
     found += _of_driver(whole)
     known = sorted(
         (one for one in found if one.gain_s is not None and one.gain_s >= GAIN_MIN * seconds), key=lambda one: -(one.gain_s or 0.0)
@@ -47,6 +56,23 @@ def change_rows(log: EventLog) -> list[ChangeRow]:
     unknown = [one for one in found if one.gain_s is None]
     return [one.model_copy(update={"gain_pct": 100 * one.gain_s / seconds if one.gain_s is not None and seconds > 0 else None})
             for one in [*known, *unknown][:SHOWN]]  # fmt: skip
+
+
+def _span(stage: Stage) -> tuple[float, float]:
+    return min(task.launched_s for task in stage.tasks), max(task.finished_s for task in stage.tasks)
+
+
+def _slots(stage: Stage, log: EventLog, span: tuple[float, float], others: Sequence[tuple[float, float]]) -> int | None:
+    """Slots that the stage had: those of the executors of its time; beside other stages no more than it used."""
+    begin, end = span
+    there = log.executors.slots_between(stage.cpus, begin, end)
+    if there is None:
+        return None
+    shared_s = max((min(end, its_end) - max(begin, its_begin) for its_begin, its_end in others), default=0.0)
+    if shared_s <= SHARED_MIN * (end - begin):
+        return there
+    moments = sorted([(task.launched_s, 1) for task in stage.tasks] + [(task.finished_s, -1) for task in stage.tasks])
+    return min(there, max(itertools.accumulate(change for _, change in moments)))
 
 
 def _of_driver(whole: Application) -> Iterator[ChangeRow]:
@@ -83,11 +109,16 @@ class _Laid:
         return [one / math.ceil(one / piece) for one in self.durations if one > 0 for _ in range(math.ceil(one / piece))]
 
 
-def _of_stage(stage: Stage, share_s: float) -> Iterator[ChangeRow]:
+def _of_stage(stage: Stage, slots: int | None, share_s: float) -> Iterator[ChangeRow]:
     stated = stage_time(stage)
-    if stage.slots is None or stated.seconds <= 0:
+    if slots is None:
         return
-    laid = _Laid(stage, stage.slots, share_s)
+    laid = _Laid(stage, slots, share_s)
+    if failed := stage.count(Outcome.FAILED):
+        wasted_s = sum(task.duration_s for task in stage.tasks if task.outcome is Outcome.FAILED)
+        yield laid.row(ChangeKind.FAILURES, min(wasted_s, share_s), is_bound=True, failed=failed, wasted_s=wasted_s)
+    if not stage.done or stated.seconds <= 0:
+        return
     yield from _uneven(laid)
     yield from _too_small(laid)
     busy = sum(laid.durations)
@@ -97,9 +128,6 @@ def _of_stage(stage: Stage, share_s: float) -> Iterator[ChangeRow]:
             yield laid.row(kind, share_s * max(0.0, 1 - ideal / stated.seconds), is_bound=True, share=spent / busy)
     if spilled := stage.known_total("spill_bytes"):
         yield laid.row(ChangeKind.SPILL, None, spilled_bytes=spilled, memory_bytes=stage.total("memory_spill_bytes"))
-    if failed := stage.count(Outcome.FAILED):
-        wasted_s = sum(task.duration_s for task in stage.tasks if task.outcome is Outcome.FAILED)
-        yield laid.row(ChangeKind.FAILURES, wasted_s / laid.slots, is_bound=True, failed=failed, wasted_s=wasted_s)
 
 
 def _data(task: Task) -> int:

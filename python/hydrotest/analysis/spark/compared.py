@@ -29,30 +29,35 @@ def compared(before: EventLog, after: EventLog) -> ComparedLogs:
     return ComparedLogs(before=_totals(before), after=_totals(after), stages=rows)
 
 
-def _by_name(stages: Sequence[Stage]) -> dict[tuple[str, int], Stage]:
+def _by_name(stages: Sequence[Stage]) -> dict[tuple[str, int], list[Stage]]:
+    """The attempts of a stage count as one."""
+    attempts: dict[int, list[Stage]] = {}
+    for stage in stages:
+        if stage.tasks:
+            attempts.setdefault(stage.number, []).append(stage)
     seen: Counter[str] = Counter()
     found = {}
-    for stage in stages:
-        if stage.done:
-            name = stage.name or f"stage {stage.number}"
-            seen[name] += 1
-            found[name, seen[name]] = stage
+    for number, own in attempts.items():
+        name = next((stage.name for stage in own if stage.name), f"stage {number}")
+        seen[name] += 1
+        found[name, seen[name]] = own
     return found
 
 
-def _stage(stage: Stage | None, shares: dict[tuple[int, int], float]) -> StageTotals | None:
-    if stage is None:
+def _stage(attempts: Sequence[Stage] | None, shares: dict[tuple[int, int], float]) -> StageTotals | None:
+    if not attempts:
         return None
-    stated = stage_time(stage)
+    group = Group(list(attempts))
 
     def whole(what: str) -> int | None:
-        value = stage.known_total(what)
-        return None if value is None else int(value)
+        known = [value for stage in attempts if (value := stage.known_total(what)) is not None]
+        return int(sum(known)) if known else None
 
     return StageTotals(
-        stage=stage.number, attempt=stage.attempt, seconds=stated.seconds, share_s=shares.get((stage.number, stage.attempt), 0.0), tasks=stage.done,
-        task_s=sum(task.duration_s for task in stage.done_tasks), input_bytes=whole("input_bytes"), shuffle_read_bytes=whole("shuffle_read_bytes"),
-        spill_bytes=whole("spill_bytes"), skew=stage.skew,
+        stage=attempts[0].number, attempts=len(attempts), seconds=sum(stage_time(stage).seconds for stage in attempts),
+        share_s=sum(shares.get((stage.number, stage.attempt), 0.0) for stage in attempts), tasks=sum(stage.done for stage in attempts),
+        task_s=group.total("duration_s"), input_bytes=whole("input_bytes"), shuffle_read_bytes=whole("shuffle_read_bytes"),
+        spill_bytes=whole("spill_bytes"), skew=attempts[-1].skew,
     )  # fmt: skip
 
 

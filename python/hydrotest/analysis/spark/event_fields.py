@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 Fields = Mapping[str, Any]
+NUMBER_MAX = 1e18
+"""Neither times nor bytes are larger; also not what is no number (NaN)."""
 
 
 class OddEventError(Exception):
@@ -28,7 +30,8 @@ def text(fields: Fields, key: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return sys.intern(value)
+        # Half of a character, as JSON may have it, cannot be printed.
+        return sys.intern(value if value.isascii() else value.encode(errors="replace").decode())
     raise OddEventError(f"{key!r} is not a text")
 
 
@@ -37,7 +40,7 @@ def number(fields: Fields, key: str) -> float | None:
     value = fields.get(key)
     if value is None:
         return None
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < NUMBER_MAX:
         return value
     raise OddEventError(f"{key!r} is not a number")
 

@@ -133,6 +133,8 @@ class Parser:
         self._repeated: dict[tuple[int, int], set[int]] = defaultdict(set)
         self._lost_with: dict[tuple[int, int], dict[int, str | None]] = defaultdict(dict)
         """Executors of tasks that ended with them."""
+        self._last_s = 0.0
+        """The latest time of an event, apart from tasks."""
         self._job_of: dict[int, Job] = {}
         self._group_of: dict[int, str] = {}
         self._profile_of: dict[tuple[int, int], int] = {}
@@ -185,17 +187,19 @@ class Parser:
                 self._end_job(event)
             case "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart":
                 self._execution(event).name = text(event, "description")
-                self._execution(event).started_s = seconds(event, "time", 1e3)
+                self._execution(event).started_s = self._moment(event, "time")
             case "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd":
-                self._execution(event).ended_s = seconds(event, "time", 1e3)
+                self._execution(event).ended_s = self._moment(event, "time")
                 self._execution(event).failure = text(event, "errorMessage") or None
             case "SparkListenerStageExecutorMetrics":
                 self.log.executors.note_peaks(_needed_text(event, "Executor ID"), section(event, "Executor Metrics") or {})
             case "SparkListenerExecutorAdded":
                 info = section(event, "Executor Info") or {}
-                self.log.executors.add(_needed_text(event, "Executor ID"), whole(info, "Total Cores"))
+                self.log.executors.add(_needed_text(event, "Executor ID"), whole(info, "Total Cores"), self._moment(event, "Timestamp"))
             case "SparkListenerExecutorRemoved":
-                self.log.executors.remove(_needed_text(event, "Executor ID"), text(event, "Removed Reason"))
+                self.log.executors.remove(
+                    _needed_text(event, "Executor ID"), text(event, "Removed Reason"), self._moment(event, "Timestamp")
+                )
             case "SparkListenerLogStart":
                 self.log.version = text(event, "Spark Version") or ""
             case "SparkListenerApplicationStart":
@@ -231,7 +235,7 @@ class Parser:
         execution = text(properties, EXECUTION)
         job = Job(
             needed(event, "Job ID"), self.log.lines, name=text(properties, DESCRIPTION) or text(properties, CALL_SITE) or _last_stage(event),
-            submitted_s=seconds(event, "Submission Time", 1e3) or None, execution=int(execution) if execution and execution.isdecimal() else None,
+            submitted_s=self._moment(event, "Submission Time"), execution=int(execution) if execution and execution.isdecimal() else None,
         )  # fmt: skip
         group = text(properties, JOB_GROUP) or ""
         stages = wholes(event, "Stage IDs")
@@ -243,10 +247,16 @@ class Parser:
 
     def _end_job(self, event: Fields) -> None:
         if job := self.log.jobs.get(needed(event, "Job ID")):
-            job.ended, job.completed_s = self.log.lines, seconds(event, "Completion Time", 1e3) or None
+            job.ended, job.completed_s = self.log.lines, self._moment(event, "Completion Time")
             result = section(event, "Job Result") or {}
             if text(result, "Result") not in (None, SUCCEEDED):
                 job.failure = text(section(result, "Exception") or {}, "Message") or text(result, "Result")
+
+    def _moment(self, event: Fields, key: str) -> float | None:
+        """A wall time, which the log reaches to at least."""
+        at_s = seconds(event, key, 1e3) or None
+        self._last_s = max(self._last_s, at_s or 0.0)
+        return at_s
 
     def _execution(self, event: Fields) -> Execution:
         number_of_it = needed(event, "executionId")
@@ -274,8 +284,10 @@ class Parser:
         stage.is_completed = stage.is_completed or is_completed
         if submitted is not None:
             stage.submitted_s = submitted / 1e3
+            self._last_s = max(self._last_s, stage.submitted_s)
         if completed is not None:
             stage.completed_s = completed / 1e3
+            self._last_s = max(self._last_s, stage.completed_s)
         if profile is not None:
             self._profile_of[key] = profile
 
@@ -312,9 +324,8 @@ class Parser:
         for group in groups.values():
             group.cores = cores
         if log.ended_s is None:
-            moments = [task.finished_s for stage in self._stages.values() for task in stage.tasks]
-            moments += [job.completed_s for job in log.jobs.values() if job.completed_s is not None]
-            log.ended_s = max(moments, default=None)
+            last_s = max([self._last_s, *(task.finished_s for stage in self._stages.values() for task in stage.tasks)])
+            log.ended_s = last_s or None
         log.groups = dict(groups)
         self._add_flaws()
         return log

@@ -65,13 +65,13 @@ class Executors:
     removed: list[Removed] = field(default_factory=list)
     peak_bytes: dict[str, dict[str, int]] = field(default_factory=dict)
     """Most memory of each kind (`PEAKS`) that was seen of each executor; empty where Spark did not write it."""
-    _changes: list[tuple[str, int | None]] = field(default_factory=list)
-    """Executor and its cores from then on; None: removed."""
+    _changes: list[tuple[str, int | None, float | None]] = field(default_factory=list)
+    """Executor, its cores from then on (None: removed), and when."""
 
-    def add(self, executor: str, cores: int | None) -> None:
+    def add(self, executor: str, cores: int | None, at_s: float | None = None) -> None:
         """An executor was added."""
         self.cores_of[executor] = cores
-        self._changes.append((executor, cores or 0))
+        self._changes.append((executor, cores or 0, at_s))
 
     def note_peaks(self, executor: str, metrics: Mapping[str, object]) -> None:
         """Takes Spark's own peaks of an executor: of a stage, or since its last heartbeat."""
@@ -81,10 +81,10 @@ class Executors:
             if isinstance(value, int) and value > known.get(name, 0):
                 known[name] = value
 
-    def remove(self, executor: str, reason: str | None) -> None:
+    def remove(self, executor: str, reason: str | None, at_s: float | None = None) -> None:
         """An executor was removed."""
         self.removed.append(Removed(executor, reason, removal(reason)))
-        self._changes.append((executor, None))
+        self._changes.append((executor, None, at_s))
 
     def was_wanted_away(self, executor: str | None) -> bool:
         """True if Spark, or the operator of its hosts, removed it on purpose: what ran on it did not fail."""
@@ -102,14 +102,25 @@ class Executors:
 
     def slots(self, cpus: int) -> int | None:
         """Most tasks of so many cores that could run at a time; None if unknown."""
-        return max(self._slots_over_time(cpus), default=0) or None
+        return max((slots for slots, _ in self._slots_over_time(cpus)), default=0) or None
 
-    def _slots_over_time(self, cpus: int) -> Iterator[int]:
+    def slots_between(self, cpus: int, begin_s: float, end_s: float) -> int | None:
+        """The same of a stretch of time: executors that came after it, or had gone, do not count. Changes without a time count as before."""
+        found, most = 0, 0
+        for slots, at_s in self._slots_over_time(cpus):
+            if at_s is not None and at_s >= end_s:
+                break
+            if at_s is None or at_s <= begin_s:
+                found = slots
+            most = max(most, slots if at_s is not None and at_s > begin_s else 0)
+        return max(found, most) or None
+
+    def _slots_over_time(self, cpus: int) -> Iterator[tuple[int, float | None]]:
         there: dict[str, int] = {}
         total = 0
-        for executor, cores in self._changes:
+        for executor, cores, at_s in self._changes:
             total -= there.pop(executor, 0)
             if cores is not None:
                 there[executor] = cores // cpus
                 total += there[executor]
-            yield total
+            yield total, at_s

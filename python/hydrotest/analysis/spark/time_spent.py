@@ -188,7 +188,7 @@ def wall_shares_s(stages: Sequence[Stage]) -> dict[tuple[int, int], float]:
     cores each keeps busy on average."""
     spans = []
     for stage in stages:
-        tasks = stage.done_tasks
+        tasks = stage.tasks
         if tasks:
             begin, end = min(task.launched_s for task in tasks), max(task.finished_s for task in tasks)
             busy = sum(task.duration_s for task in tasks) * stage.cpus

@@ -10,6 +10,7 @@ from hydrotest.printed.figures import Printed
 
 AGREE = 0.01
 """Tools round, and take a rate over a time that they do not print: within a part in a hundred figures agree."""
+MB, MIB = 1e6, float(1 << 20)
 CHANGE_POINTS = 5.0
 """Percentage points within which a change is what the source says."""
 
@@ -47,7 +48,8 @@ def bytes_fit(claim: Claim) -> Iterator[Finding]:
             )
     elif claim.record_bytes is not None and claim.rate is not None:
         implied = claim.rate.times(claim.record_bytes)
-        if not agree(claim.bytes_per_s, implied):
+        in_mib = claim.mb_may_be_mib and agree(claim.bytes_per_s.times(MIB / MB), implied)
+        if not in_mib and not agree(claim.bytes_per_s, implied):
             yield Finding(
                 Code.BYTES_DO_NOT_FIT,
                 {"bytes_per_s": claim.bytes_per_s.value, "implied": implied.value, "record_bytes": claim.record_bytes},

@@ -63,7 +63,7 @@ def little(claim: Claim) -> Printed | None:
 def client_set_rate(claim: Claim) -> Iterator[Finding]:
     """In a closed loop rate × mean latency cannot exceed the number of threads. Where it is that number, the client was the limit."""
     flying = Printed(claim.in_flight) if claim.in_flight is not None else little(claim)
-    if flying is None or claim.loop is Loop.OPEN or claim.target is not None:
+    if flying is None or claim.is_part or claim.loop is Loop.OPEN or claim.target is not None:
         return
     if claim.threads:
         figures = {"in_flight": flying.value, "threads": claim.threads}
@@ -103,7 +103,13 @@ def client_is_late(claim: Claim) -> Iterator[Finding]:
 
 def worker_rate(claim: Claim) -> Iterator[Finding]:
     """A rate of one task, which is often told as the cluster's."""
-    if claim.worker_rate is not None and claim.parallel and claim.bytes_in_all is not None and claim.seconds is not None:
+    if (
+        claim.worker_rate is not None
+        and claim.parallel
+        and claim.bytes_in_all is not None
+        and claim.seconds is not None
+        and claim.seconds.value > 0
+    ):
         yield Finding(Code.RATE_OF_ONE_WORKER, {
             "worker": claim.worker_rate.value, "parallel": claim.parallel, "product": claim.worker_rate.value * claim.parallel,
             "in_all": claim.bytes_in_all.value / claim.seconds.value,

@@ -10,6 +10,7 @@ from hydrotest.audit.claim import Audited, Claim, Tool
 from hydrotest.audit.readers import consumer, dfsio, latte, nosqlbench, omb, producer, stress, tables, ycsb
 from hydrotest.errors import BadInputError, TrialFailedError
 
+YAML = (".yaml", ".yml")
 SIZE_MAX = 200_000_000
 KNOWN = (
     "Audit reads what kafka-producer-perf-test, kafka-consumer-perf-test, cassandra-stress, OpenMessaging Benchmark (JSON), latte (JSON), "
@@ -21,19 +22,29 @@ TEXTS: tuple[tuple[Tool, Callable[[str], bool], Callable[[str], list[Claim]]], .
 )  # fmt: skip
 
 
+ODD = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError)
+"""What a reader meets in text that is damaged, or not of the tool that it seems to be of."""
+
+
 def read_output(path: Path) -> Audited:
     """A tool's output, or a table, from a file. Raises `BadInputError` where it is neither, or cannot be read."""
     text = _text(path)
     try:
-        if text.lstrip()[:1] == "{":
+        if text.lstrip()[:1] == "{" and path.suffix not in YAML:
             return _json(path, text)
         for tool, is_it, claims in TEXTS:
             if is_it(text):
                 return Audited(str(path), tool, tuple(claims(text)))
     except TrialFailedError as error:
         raise BadInputError(error.message, error.hint, file=path) from error
-    if path.suffix in (".yaml", ".yml"):
+    except ODD as error:
+        raise BadInputError(
+            f"a part of it is not as the tool writes it: {error!r}", "Name the tool's output as it has written it.", file=path
+        ) from error
+    if path.suffix in YAML:
         return tables.read_tables(path, text)
+    if text.lstrip()[:1] == "[":
+        return _json(path, text)
     raise BadInputError("this is the output of no tool that audit knows", KNOWN, file=path)
 
 
@@ -41,7 +52,10 @@ def _text(path: Path) -> str:
     try:
         if path.stat().st_size > SIZE_MAX:
             raise BadInputError(f"the file has more than {SIZE_MAX // 10**6} MB", "Name the tool's output, not its data.", file=path)
-        return path.read_bytes().decode("utf-8", errors="replace").removeprefix("\ufeff").replace("\r\n", "\n")
+        content = path.read_bytes()
+        # PowerShell redirects in UTF-16.
+        encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+        return content.decode(encoding, errors="replace").removeprefix("\ufeff").replace("\r\n", "\n")
     except FileNotFoundError as error:
         raise BadInputError("the file is not there", "Name a benchmark's output, or the folder of a run.", file=path) from error
 
@@ -51,12 +65,10 @@ def _json(path: Path, text: str) -> Audited:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         raise BadInputError(f"not JSON: {error.msg}", "Name the file as the tool has written it.", file=path, line=error.lineno) from error
+    except (ValueError, RecursionError) as error:
+        raise BadInputError(f"not JSON that can be read: {error}", "Name the file as the tool has written it.", file=path) from error
+    results = value if isinstance(value, list) else [value]
     for tool, is_it, claims in ((Tool.OMB, omb.is_it, omb.claims), (Tool.LATTE, latte.is_it, latte.claims)):
-        if is_it(value):
-            try:
-                return Audited(str(path), tool, tuple(claims(value)))
-            except (KeyError, TypeError, ValueError, IndexError) as error:
-                raise BadInputError(
-                    f"{tool}'s result lacks what it always has: {error!r}", "Name the file as the tool has written it.", file=path
-                ) from error
+        if results and all(map(is_it, results)):
+            return Audited(str(path), tool, tuple(claim for one in results for claim in claims(one)))
     raise BadInputError("this JSON is the result of no tool that audit knows", KNOWN, file=path)

@@ -8,9 +8,11 @@ import shlex
 
 
 def options(text: str, tool: str) -> dict[str, str]:
-    """`--throughput 1000`, `--throughput=1000`, `-threads 16`, `threads=16` of the first line that names the tool."""
+    """`--throughput 1000`, `--throughput=1000`, `-threads 16`, `threads=16` of the last line that names the tool: a log may hold several
+    runs, and a line may be continued behind a backslash."""
+    text = text.replace("\\\n", " ")
     called = re.compile(rf"(?<![\w.]){tool}(?P<rest>[^\n]*)")
-    line = next((one["rest"] for one in called.finditer(text) if re.search(r"\s-{1,2}\w|\w=\w", one["rest"])), None)
+    line = next((one["rest"] for one in reversed(list(called.finditer(text))) if re.search(r"\s-{1,2}\w|\w=\w", one["rest"])), None)
     if line is None:
         return {}
     try:

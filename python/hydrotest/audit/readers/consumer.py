@@ -23,7 +23,9 @@ def claims(text: str) -> list[Claim]:
         count, mb = figures["data.consumed.in.nMsg"], figures["data.consumed.in.MB"].times(SIZES["MiB"])
         fetch = figures.get("fetch.time.ms")
         rate = figures["fetch.nMsg.sec"] if fetch is not None else figures["nMsg.sec"]
-        pairs = [Pair("MB.sec", figures["MB.sec"].times(SIZES["MiB"]), Printed(mb.value / whole_s.value))] if whole_s.value > 0 else []
+        pairs = (
+            [Pair("MB.sec", figures["MB.sec"], Printed(figures["data.consumed.in.MB"].value / whole_s.value))] if whole_s.value > 0 else []
+        )
         found.append(Claim(
             Tool.CONSUMER, f"row {number}", rate=rate, count=count, seconds=fetch.times(1e-3) if fetch is not None else whole_s,
             bytes_per_s=figures["fetch.MB.sec" if fetch is not None else "MB.sec"].times(SIZES["MiB"]), bytes_in_all=mb, pairs=tuple(pairs),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import statistics
+from collections.abc import Sequence
+
 from hydrotest.audit.claim import Claim, Interval, Tool
 from hydrotest.audit.readers.command_line import number, options
 from hydrotest.printed.figures import Printed
@@ -11,6 +15,7 @@ from hydrotest.units import SIZES
 BUFFER_BYTES = 32 * SIZES["MiB"]
 """`buffer.memory` of Kafka's producer, if not set."""
 EVERY_S = 5.0
+CALLED = r"(?:kafka-producer-perf-test(?:\.sh)?|ProducerPerformance)"
 LATENCIES = ("mean", "p50", "p95", "p99", "p999", "max")
 
 
@@ -21,8 +26,6 @@ def is_it(text: str) -> bool:
 
 def claims(text: str) -> list[Claim]:
     """A claim for each run; of one with a warm-up its steady state."""
-    given = options(text, "(?:kafka-producer-perf-test(?:\\.sh)?|ProducerPerformance)")
-    target, asked, size = number(given, "throughput"), number(given, "num-records"), number(given, "record-size")
     found = []
     lines = list(RESULT.finditer(text))
     at = 0
@@ -30,21 +33,44 @@ def claims(text: str) -> list[Claim]:
         is_steady = bool(line["steady"])
         if not is_steady and WARM_UP.search(text) and any(other["steady"] for other in lines):
             continue  # of both: its steady state counts
-        figures = produced(line)
+        given = options(text[: line.start()], CALLED)
         before = [produced(one) for one in INTERVAL.finditer(text, at, line.start())]
+        found.append(
+            _claim(
+                line, given, before, exceptions(text[at : line.start()]), text.count("\n", 0, line.start()) + 1, is_alone=len(lines) == 1
+            )
+        )
         at = line.end()
-        rate, mb = figures["rate"], figures["mb"].times(SIZES["MiB"])
-        own = size or (mb.value / rate.value if rate.value > 0 else None)
-        failed = asked - figures["count"].value if asked is not None and not is_steady and len(lines) == 1 else None
-        found.append(Claim(
-            Tool.PRODUCER, f"line {text.count(chr(10), 0, line.start()) + 1}", "steady state" if is_steady else "", rate=rate,
-            target=Printed(target) if target else None, count=figures["count"], bytes_per_s=mb, record_bytes=own,
-            latency_ms={name: figures[name] for name in LATENCIES}, errors=Printed(failed) if failed is not None and failed > 0 else None,
-            errors_by_name=exceptions(text) if len(lines) == 1 else {}, warmed_up=True if is_steady else None,
-            intervals=tuple(Interval(one["rate"].value, one["max"].value) for one in before), interval_s=EVERY_S,
-            buffer_bytes=number(given, "buffer.memory") or BUFFER_BYTES,
-        ))  # fmt: skip
     if not found:
         last = [produced(one) for one in INTERVAL.finditer(text)]
         found.append(Claim(Tool.PRODUCER, "its last line", rate=last[-1]["rate"], latency_ms={}, is_finished=False))
     return found
+
+
+def _claim(
+    line: re.Match[str],
+    given: dict[str, str],
+    before: Sequence[dict[str, Printed]],
+    errors: dict[str, int],
+    number_of_it: int,
+    *,
+    is_alone: bool,
+) -> Claim:
+    figures, is_steady = produced(line), bool(line["steady"])
+    target, asked, size = number(given, "throughput"), number(given, "num-records"), number(given, "record-size")
+    rate, mb = figures["rate"], figures["mb"].times(SIZES["MiB"])
+    failed = asked - figures["count"].value if asked is not None and not is_steady and is_alone else None
+    return Claim(
+        Tool.PRODUCER, f"line {number_of_it}", "steady state" if is_steady else "", rate=rate, target=Printed(target) if target else None,
+        count=figures["count"], bytes_per_s=mb, record_bytes=size or (mb.value / rate.value if rate.value > 0 else None),
+        latency_ms={name: figures[name] for name in LATENCIES}, errors=Printed(failed) if failed is not None and failed > 0 else None,
+        errors_by_name=errors, warmed_up=True if is_steady else None,
+        intervals=tuple(Interval(one["rate"].value, one["max"].value) for one in before), interval_s=_interval_s(before),
+        buffer_bytes=number(given, "buffer.memory") or BUFFER_BYTES,
+    )  # fmt: skip
+
+
+def _interval_s(before: Sequence[dict[str, Printed]]) -> float:
+    """As `--reporting-interval` had it: records ÷ rate."""
+    known = [one["count"].value / one["rate"].value for one in before if one["rate"].value > 0]
+    return statistics.median(known) if known else EVERY_S

@@ -16,7 +16,7 @@ from hydrotest.printed.figures import Printed
 from hydrotest.units import SIZES
 
 ROWS_MAX = 100_000
-_NUMBER = re.compile(r"-?[0-9][0-9_]*(?:\.[0-9]+)?")
+_NUMBER = re.compile(r"-?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9][0-9_]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,2})?")
 _CLOCK = re.compile(r"([0-9]+):([0-9]{2}):([0-9]{2})")
 RATES = ("records_per_s", "ops_per_s", "messages_per_s", "rows_per_s")
 TARGETS = ("target_records_per_s", "target_ops_per_s", "target_messages_per_s")
@@ -54,9 +54,9 @@ def printed(text: str) -> Printed | None:
     taken as exact, since a slack that is too wide hides what does not fit."""
     if not _NUMBER.fullmatch(text):
         return None
-    plain = text.replace("_", "")
-    decimals = len(plain.partition(".")[2])
-    return Printed(float(plain), 0.5 * 10.0**-decimals)
+    mantissa, _, exponent = text.replace("_", "").replace(",", "").lower().partition("e")
+    unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    return Printed(float(f"{mantissa}e{exponent or 0}"), 0.5 * unit)
 
 
 def read_tables(path: Path, text: str) -> Audited:
@@ -72,10 +72,11 @@ def read_tables(path: Path, text: str) -> Audited:
             "the file has no table", "Write a list of rows below each kind of load: `kafka_produce: [{records_per_s: 1000, …}]`.", file=path
         )
     unknown = sorted({key for row in rows for key, value in row.cells.items() if not _is_known(key) and printed(value) is not None})
+    unread = [f"{key}: {value} (line {row.line})" for row in rows for key, value in row.cells.items() if _is_unread(key, value)]
     for row in rows:
         if (said := row.cells.get("loop")) is not None and said not in set(Loop):
             raise BadInputError(f"{said!r} is no loop", f"Write one of {', '.join(Loop)}.", file=path, line=row.line)
-    return Audited(str(path), Tool.TABLE, tuple(map(_claim, rows)), tuple(unknown))
+    return Audited(str(path), Tool.TABLE, tuple(map(_claim, rows)), (*unknown, *unread))
 
 
 def _rows(path: Path, root: yaml.Node | None) -> Iterator[Row]:
@@ -84,7 +85,7 @@ def _rows(path: Path, root: yaml.Node | None) -> Iterator[Row]:
             "the file is no table", "Write a list of rows below each kind of load: `kafka_produce: [{records_per_s: 1000, …}]`.", file=path
         )
     for key, value in root.value:
-        if key.value in NOT_CLAIMS or not isinstance(value, yaml.SequenceNode):
+        if not isinstance(key, yaml.ScalarNode) or key.value in NOT_CLAIMS or not isinstance(value, yaml.SequenceNode):
             continue
         for number, node in enumerate(value.value, 1):
             line = node.start_mark.line + 1
@@ -92,7 +93,16 @@ def _rows(path: Path, root: yaml.Node | None) -> Iterator[Row]:
                 raise BadInputError(
                     f"row {number} of {key.value} has no keys", "Write it as `{records_per_s: 1000, mean_ms: 2.0}`.", file=path, line=line
                 )
-            yield Row(key.value, number, line, {cell.value: text.value for cell, text in node.value if isinstance(text, yaml.ScalarNode)})
+            yield Row(
+                key.value,
+                number,
+                line,
+                {
+                    str(cell.value): text.value if isinstance(text, yaml.ScalarNode) else "…"
+                    for cell, text in node.value
+                    if isinstance(cell, yaml.ScalarNode)
+                },
+            )
 
 
 def _latency_key(key: str) -> str | None:
@@ -108,6 +118,16 @@ def _is_known(key: str) -> bool:
         or key.startswith("slower_pct_")
         or "network_gbps" in key
     )
+
+
+TEXTS = frozenset({"source", "tenancy", "note", "finished", "acks", "loop", *WHAT}) - {"threads", "clients", "producers", "scale_factor"}
+
+
+def _is_unread(key: str, value: str) -> bool:
+    """True for a figure that is no number as it is written, and for what another row is merged into."""
+    if key == "<<":
+        return True
+    return _is_known(key) and key not in TEXTS and printed(value) is None and not (key == "duration" and _CLOCK.fullmatch(value))
 
 
 def _seconds(row: Row) -> Printed | None:
@@ -148,6 +168,7 @@ def _claim(row: Row) -> Claim:
     return Claim(
         Tool.TABLE, f"{row.kind}, row {row.number} (line {row.line})", ", ".join(f"{key} {row.cells[key]}" for key in WHAT if key in row.cells),
         rate=row.figure(*RATES), target=row.figure(*TARGETS), count=row.figure(*COUNTS), seconds=_seconds(row), bytes_per_s=per_s, bytes_in_all=in_all,
+        mb_may_be_mib="mb_per_s" in row.cells,
         record_bytes=size.value if size else None, latency_ms=latency, loop=Loop(said),
         threads=threads.value if threads else None, errors=errors, link_bits_per_s=link.times(1e9) if link else None,
         is_finished=row.cells.get("finished") != "false", together=None if tenancy is None else tenancy != "isolated",

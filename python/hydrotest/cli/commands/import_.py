@@ -22,15 +22,23 @@ from hydrotest.spec.load import experiment_of
 from hydrotest.spec.plan import make_plan
 
 FORMS = ("omb", "cassandra-stress", "kafka-producer-perf-test", "nosqlbench")
+ODD = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError)
+"""What an importer meets in a definition of an odd shape."""
 ASKS = "What does this definition of another tool give here?"
 
 
 def import_(form: str, source: str, driver: Path | None, aim: Aim, out: Path | None, *, force: bool, as_json: bool) -> int:
     """Writes the experiment of a foreign definition, with what was kept, changed and left out of it."""
-    made = _made(form, source, driver, aim)
+    try:
+        made = _made(form, source, driver, aim)
+    except ODD as error:
+        raise BadInputError(f"the definition is not as {form} has it: {error!r}", "Correct it, or leave out what is odd.") from error
     body = yaml.safe_dump(made.experiment, sort_keys=False, allow_unicode=True, width=160, default_flow_style=None)
     target = out or Path(f"{made.experiment['name']}.yaml")
-    plan = make_plan(experiment_of(parse_document(body, target)))
+    try:
+        plan = make_plan(experiment_of(parse_document(body, target)))
+    except BadInputError as error:  # its place is in a file that is not written
+        raise BadInputError(f"hydrotest does not take what the definition asks for: {error.what}", error.hint) from error
     lines = [*header_of(plan, ASKS).lines(), "#", f"# Imported from {made.source}:", *(f"#   {note_words(note)}" for note in made.notes)]
     text = "\n".join(" ".join(line.split("\n")) for line in lines) + "\n" + body
     if target.exists() and not force:

@@ -32,6 +32,12 @@ WORDS = {
     Why.CONSISTENCY: "hydrotest has no such level",
     Why.ERRORS: "what is acceptable is said under `objectives`: `errors`, `loss`",
     Why.COLUMN_TYPE: "no values are made of this type; the column stays empty",
+    Why.NO_RATE_LIMIT: "on a cluster that others use nothing runs without a rate limit",
+    Why.WINDOWS: "each number in flight is measured in windows",
+    Why.ONE_TABLE: "it is there already",
+    Why.OPEN_LOOP: "by schedule, as many are in flight as it takes",
+    Why.CONDITION: "lightweight transactions are not measured: these are plain writes",
+    Why.FROM_POPULATION: "a column has one of both: how it is drawn, or how large it is",
     Why.READER_ALONE: "a reader alone takes all that brokers give, and others use this cluster",
     Why.LATE_START: "times count from when an operation was due, not from when it was sent",
 }
