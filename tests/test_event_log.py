@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hydrotest.analysis.spark.event_log import FlawKind, parse_event_log, read_event_log
 from hydrotest.analysis.spark.tasks import Group, Outcome, Stage, Task
-from hydrotest.analysis.spark.time_spent import OTHER, PARTS, cores_max, critical_path_s, job_time, makespan, parts_of, stage_time
+from hydrotest.analysis.spark.time_spent import OTHER, PARTS, cores_max, critical_path_s, job_time, makespan, stage_time
 from hydrotest.cli.app import main
 from hydrotest.report.spark import job_time_sheet
 from tests.rows import summary_of
@@ -96,7 +96,7 @@ def test_no_plan_is_shorter_than_the_work_or_the_longest_task(durations: list[fl
 @given(st.floats(0, 5), st.floats(0, 5), st.floats(0, 5), st.floats(0.001, 5))
 def test_the_parts_of_a_task_add_up_to_it(cpu_s: float, gc_s: float, fetch_wait_s: float, seconds: float) -> None:
     one = task(0.0, seconds, cpu_s=cpu_s, gc_s=gc_s, fetch_wait_s=fetch_wait_s)
-    parts = parts_of(one)
+    parts = stage_time(Stage(1, slots=1, tasks=[one])).parts
     known = [value for value in parts.values() if value is not None]
     assert sum(known) == pytest.approx(one.duration_s)
     assert all(value >= 0 for value in known)

@@ -296,3 +296,18 @@ def test_halves_of_characters_and_numbers_beyond_all_bounds(tmp_path: Path, caps
     assert main(["show", "--spark-log", str(path)]) == 0
     assert main(["show", "--spark-log", str(path), "--json"]) == 0
     assert "Infinity" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("cut", [30, 200, 500])
+def test_an_end_that_is_cut_is_a_cut_log(cut: int) -> None:
+    lines = [json.dumps(one) for one in (log_start(), begun(), executor("0", 4), *stage_of([1.0, 1.0])[:2])]
+    log = parse_event_log([*lines, json.dumps(task(0, 9, 0, 1))[:cut]])
+    assert [flaw.kind for flaw in log.flaws] == ["cut"]
+    assert log.stages[0].done == 1
+
+
+def test_the_order_of_an_events_fields_does_not_matter() -> None:
+    end = task(0, 1, 0, 1)
+    turned = json.dumps(dict(reversed(end.items())))
+    whole = [json.dumps(log_start()), turned, json.dumps(stage_end(0, 1)), json.dumps(application_end())]
+    assert parse_event_log(whole).stages[0].tasks == parse_event_log([whole[0], json.dumps(end), *whole[2:]]).stages[0].tasks != []

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from hydrotest.analysis.spark.application import Application, application
 from hydrotest.analysis.spark.event_parser import EventLog
 from hydrotest.analysis.spark.tasks import Outcome, Stage, Task
-from hydrotest.analysis.spark.time_spent import makespan, stage_time, wall_shares_s
+from hydrotest.analysis.spark.time_spent import StageTime, makespan, stage_times, wall_shares_s
 from hydrotest.summary.event_log import ChangeKind, ChangeRow
 
 SHARED_MIN = 0.1
@@ -37,18 +37,19 @@ PART_MIN = 0.1
 """Share of the tasks' time from which on a part is worth a change."""
 
 
-def change_rows(log: EventLog) -> list[ChangeRow]:
-    """The changes that gain most, best first; those whose gain is not known last."""
+def change_rows(log: EventLog, times: Sequence[StageTime] | None = None) -> list[ChangeRow]:
+    """The changes that gain most, best first; those whose gain is not known last. `times`: of its stages, if they are known already."""
     whole = application(log)
     seconds = whole.seconds or whole.with_tasks_s
     shares = wall_shares_s(log.stages)
     spans = {id(stage): _span(stage) for stage in log.stages if stage.tasks}
     found: list[ChangeRow] = []
-    for stage in log.stages:
+    stages = log.stages
+    for stage, stated in zip(stages, stage_times(stages) if times is None else times, strict=True):
         if stage.tasks:
             others = [span for key, span in spans.items() if key != id(stage)]
             slots = _slots(stage, log, spans[id(stage)], others)
-            found += _of_stage(stage, slots, shares.get((stage.number, stage.attempt), 0.0))
+            found += _of_stage(stage, stated, slots, shares.get((stage.number, stage.attempt), 0.0))
     found += _of_driver(whole)
     known = sorted(
         (one for one in found if one.gain_s is not None and one.gain_s >= GAIN_MIN * seconds), key=lambda one: -(one.gain_s or 0.0)
@@ -109,8 +110,7 @@ class _Laid:
         return [one / math.ceil(one / piece) for one in self.durations if one > 0 for _ in range(math.ceil(one / piece))]
 
 
-def _of_stage(stage: Stage, slots: int | None, share_s: float) -> Iterator[ChangeRow]:
-    stated = stage_time(stage)
+def _of_stage(stage: Stage, stated: StageTime, slots: int | None, share_s: float) -> Iterator[ChangeRow]:
     if slots is None:
         return
     laid = _Laid(stage, slots, share_s)

@@ -1,6 +1,7 @@
 """What is needed of an event's line, decoded without making objects of the rest: accumulables, plans and RDDs are most of a log.
 
-`msgspec` skips what these types do not name. Fields have any type here: what they must be, `event_fields` says.
+`msgspec` skips what these types do not name. Ends of tasks, nearly all of a log, have typed fields, and are wrong where a field has
+another type. Fields of other events have any type here: what they must be, `event_fields` says.
 """
 
 from __future__ import annotations
@@ -10,34 +11,92 @@ from types import GenericAlias
 from typing import Any, TypedDict
 
 import msgspec
+from msgspec import field
 
-_SHUFFLE_READ = ("Remote Bytes Read", "Local Bytes Read", "Fetch Wait Time", "Remote Blocks Fetched", "Local Blocks Fetched")
-_METRICS = ("Executor Run Time", "Executor Deserialize Time", "Result Serialization Time", "Executor CPU Time", "JVM GC Time", "Disk Bytes Spilled",
-            "Memory Bytes Spilled", "Result Size", "Peak Execution Memory")  # fmt: skip
-_TASK = (
-    "Task ID",
-    "Index",
-    "Launch Time",
-    "Finish Time",
-    "Getting Result Time",
-    "Failed",
-    "Killed",
-    "Speculative",
-    "Host",
-    "Locality",
-    "Executor ID",
-)
+TASK_END = "SparkListenerTaskEnd"
+_BEGINS = (f'{{"Event":"{TASK_END}"', f'{{"Event": "{TASK_END}"')
+"""As Spark writes such a line, and as Python does."""
+
+
+class _ShuffleRead(msgspec.Struct, frozen=True):
+    remote_bytes: int | None = field(name="Remote Bytes Read", default=None)
+    local_bytes: int | None = field(name="Local Bytes Read", default=None)
+    wait: float | None = field(name="Fetch Wait Time", default=None)
+    remote_blocks: int | None = field(name="Remote Blocks Fetched", default=None)
+    local_blocks: int | None = field(name="Local Blocks Fetched", default=None)
+
+
+class _ShuffleWrite(msgspec.Struct, frozen=True):
+    bytes: int | None = field(name="Shuffle Bytes Written", default=None)
+    time: float | None = field(name="Shuffle Write Time", default=None)
+
+
+class _Input(msgspec.Struct, frozen=True):
+    bytes: int | None = field(name="Bytes Read", default=None)
+
+
+class _Output(msgspec.Struct, frozen=True):
+    bytes: int | None = field(name="Bytes Written", default=None)
+
+
+class _Metrics(msgspec.Struct, frozen=True):
+    run: float | None = field(name="Executor Run Time", default=None)
+    deserialise: float | None = field(name="Executor Deserialize Time", default=None)
+    serialise: float | None = field(name="Result Serialization Time", default=None)
+    cpu: float | None = field(name="Executor CPU Time", default=None)
+    gc: float | None = field(name="JVM GC Time", default=None)
+    spilled: int | None = field(name="Disk Bytes Spilled", default=None)
+    memory_spilled: int | None = field(name="Memory Bytes Spilled", default=None)
+    result: int | None = field(name="Result Size", default=None)
+    peak: int | None = field(name="Peak Execution Memory", default=None)
+    read: _ShuffleRead | None = field(name="Shuffle Read Metrics", default=None)
+    write: _ShuffleWrite | None = field(name="Shuffle Write Metrics", default=None)
+    input: _Input | None = field(name="Input Metrics", default=None)
+    output: _Output | None = field(name="Output Metrics", default=None)
+
+    @property
+    def is_empty(self) -> bool:
+        """True for `{}`: the task was killed before it began."""
+        return self == _NO_METRICS
+
+
+_NO_METRICS = _Metrics()
+
+
+class _Info(msgspec.Struct, frozen=True):
+    task: int = field(name="Task ID")
+    index: int | None = field(name="Index", default=None)
+    launched: float | None = field(name="Launch Time", default=None)
+    finished: float | None = field(name="Finish Time", default=None)
+    got_result: float | None = field(name="Getting Result Time", default=None)
+    failed: Any = field(name="Failed", default=None)
+    killed: Any = field(name="Killed", default=None)
+    speculative: Any = field(name="Speculative", default=None)
+    host: str | None = field(name="Host", default=None)
+    locality: str | None = field(name="Locality", default=None)
+    executor: str | None = field(name="Executor ID", default=None)
+
+
+class _Reason(msgspec.Struct, frozen=True):
+    reason: str | None = field(name="Reason", default=None)
+
+
+class TaskEnd(msgspec.Struct, frozen=True):
+    """An end of a task. Times are milliseconds, but for CPU and shuffle writes, which are nanoseconds."""
+
+    stage: int = field(name="Stage ID")
+    info: _Info = field(name="Task Info")
+    attempt: int | None = field(name="Stage Attempt ID", default=None)
+    reason: _Reason | None = field(name="Task End Reason", default=None)
+    metrics: _Metrics | None = field(name="Task Metrics", default=None)
+    peaks: dict[str, Any] | None = field(name="Task Executor Metrics", default=None)
+
+
+_TASK_END: msgspec.json.Decoder[TaskEnd] = msgspec.json.Decoder(TaskEnd)
+
 _STAGE = ("Stage ID", "Stage Attempt ID", "Stage Name", "Number of Tasks", "Parent IDs", "Failure Reason", "Submission Time", "Completion Time",
           "Resource Profile Id")  # fmt: skip
-_WHOLE = (
-    "Executor Info",
-    "Spark Properties",
-    "Task Resource Requests",
-    "Properties",
-    "Job Result",
-    "Executor Metrics",
-    "Task Executor Metrics",
-)
+_WHOLE = ("Executor Info", "Spark Properties", "Task Resource Requests", "Properties", "Job Result", "Executor Metrics")
 _PLAIN = ("Event", "Stage ID", "Stage Attempt ID", "Job ID", "Stage IDs", "Executor ID", "Removed Reason", "Spark Version", "App ID", "App Name",
           "Timestamp", "Resource Profile Id", "Submission Time", "Completion Time", "executionId", "description", "time", "errorMessage")  # fmt: skip
 
@@ -47,24 +106,31 @@ def _only(name: str, **sections: Any) -> Any:
     return TypedDict(name, sections, total=False)  # type: ignore[operator]
 
 
-def _fields(names: tuple[str, ...]) -> dict[str, Any]:
+def _fields(*names: str) -> dict[str, Any]:
     return dict.fromkeys(names, Any)
 
 
-_Read = _only("_Read", **_fields(_SHUFFLE_READ))
-_Written = _only("_Written", **_fields(("Shuffle Bytes Written", "Shuffle Write Time")))
-_Input = _only("_Input", **_fields(("Bytes Read",)))
-_Output = _only("_Output", **_fields(("Bytes Written",)))
-_Metrics = _only("_Metrics", **_fields(_METRICS), **{
-    "Shuffle Read Metrics": _Read | None, "Shuffle Write Metrics": _Written | None, "Input Metrics": _Input | None, "Output Metrics": _Output | None,
-})  # fmt: skip
-_Info = _only("_Info", **_fields(_TASK))
-_Stage = _only("_Stage", **_fields(_STAGE))
-_Event = _only("_Event", **_fields((*_PLAIN, *_WHOLE)), **{
-    "Task Info": _Info | None, "Task Metrics": _Metrics | None, "Task End Reason": _only("_Reason", Reason=Any) | None, "Stage Info": _Stage | None,
-    "Stage Infos": GenericAlias(list, (_only("_Named", **_fields(("Stage ID", "Stage Name"))),)) | None,
+_Named = _only("_Named", **_fields("Stage ID", "Stage Name"))
+_Event = _only("_Event", **_fields(*_PLAIN, *_WHOLE), **{
+    "Task Info": _only("_Started", **_fields("Task ID")) | None, "Stage Info": _only("_Stage", **_fields(*_STAGE)) | None,
+    "Stage Infos": GenericAlias(list, (_Named,)) | None,
 })  # fmt: skip
 _DECODER: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_Event)
+
+
+def is_task_end(line: str) -> bool:
+    """True if it begins as one; others are known by their event."""
+    return line.startswith(_BEGINS)
+
+
+def task_end(line: str) -> TaskEnd | None:
+    """The end of a task; None if it is not as Spark writes it. Raises `ValueError` for what is not JSON."""
+    try:
+        return _TASK_END.decode(line)
+    except msgspec.ValidationError:
+        return None
+    except msgspec.DecodeError as error:
+        raise ValueError(str(error)) from error
 
 
 def decoded(line: str) -> Any:

@@ -69,11 +69,6 @@ def wholes(fields: Fields, key: str) -> list[int]:
     raise OddEventError(f"{key!r} is not a list of numbers")
 
 
-def is_true(fields: Fields, key: str) -> bool:
-    """True only if the field is there and true."""
-    return fields.get(key) is True
-
-
 def seconds(fields: Fields | None, key: str, per_second: float) -> float | None:
     """A time in seconds, from a field with `per_second` units in a second."""
     value = number(fields, key) if fields is not None else None

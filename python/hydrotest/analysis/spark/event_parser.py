@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from hydrotest.analysis.spark.event_fast import decoded
+import msgspec
+
+from hydrotest.analysis.spark.event_fast import TASK_END, TaskEnd, decoded, is_task_end, task_end
 from hydrotest.analysis.spark.event_fields import Fields, OddEventError, needed, number, seconds, section, text, whole, wholes
 from hydrotest.analysis.spark.event_streams import StreamBrokenError
-from hydrotest.analysis.spark.event_tasks import outcome_of, task_of
+from hydrotest.analysis.spark.event_tasks import task_of
 from hydrotest.analysis.spark.executors import Executors
 from hydrotest.analysis.spark.tasks import Execution, Group, Job, Outcome, Stage, Task
 
@@ -156,9 +158,17 @@ class Parser:
             self._skip(Skip.BLANK, place)
             return
         try:
-            event = decoded(line)
+            event = {"Event": TASK_END} if is_task_end(line) else decoded(line)
+            if isinstance(event, dict) and event.get("Event") == TASK_END:
+                if (end := task_end(line)) is None:
+                    raise OddEventError("it is not as Spark writes an end")
+                self._take_task_end(end)
+                return
         except (ValueError, RecursionError):
             self._maybe_cut = place
+            return
+        except OddEventError:
+            self._skip(Skip.ODD_EVENT, place)
             return
         if not isinstance(event, dict):
             self._skip(Skip.NOT_OBJECT, place)
@@ -177,8 +187,6 @@ class Parser:
             case "SparkListenerTaskStart":
                 task = _needed_section(event, "Task Info")
                 self._stage(event).running.add(needed(task, "Task ID"))
-            case "SparkListenerTaskEnd":
-                self._take_task_end(event)
             case "SparkListenerStageSubmitted" | "SparkListenerStageCompleted" as what:
                 self._take_stage(_needed_section(event, "Stage Info"), is_completed=what == "SparkListenerStageCompleted")
             case "SparkListenerJobStart":
@@ -291,16 +299,18 @@ class Parser:
         if profile is not None:
             self._profile_of[key] = profile
 
-    def _take_task_end(self, event: Fields) -> None:
-        key, info = _attempt(event), _needed_section(event, "Task Info")
-        task_id = needed(info, "Task ID")
-        reason = text(section(event, "Task End Reason") or {}, "Reason")
+    def _take_task_end(self, end: TaskEnd) -> None:
+        attempt = end.attempt or 0
+        if attempt < 0:
+            raise OddEventError("the attempt of its stage is not known")
+        key, task_id = (end.stage, attempt), end.info.task
+        reason = end.reason.reason if end.reason is not None else None
         if reason == RESUBMITTED:
             self._repeated[key].add(task_id)
             return
-        task = task_of(info, section(event, "Task Metrics"), outcome_of(info, reason))
-        if (peaks := section(event, "Task Executor Metrics")) and (executor := text(info, "Executor ID")):
-            self.log.executors.note_peaks(executor, peaks)
+        task = task_of(end)
+        if end.peaks and end.info.executor is not None:
+            self.log.executors.note_peaks(end.info.executor, end.peaks)
         stage = self._stages_entry(key)
         stage.running.discard(task_id)
         if task is None:
@@ -309,7 +319,7 @@ class Parser:
             stage.tasks.append(task)
             self._ids[key].append(task_id)
             if reason == EXECUTOR_LOST:
-                self._lost_with[key][task_id] = text(info, "Executor ID")
+                self._lost_with[key][task_id] = end.info.executor
 
     def finish(self) -> EventLog:
         """All gathered data."""
@@ -338,6 +348,8 @@ class Parser:
         kept: list[Task] = []
         seen: set[int] = set()
         repeated, lost_with = self._repeated.get(key, set()), self._lost_with.get(key, {})
+        if not repeated and not lost_with and len(set(self._ids.get(key, ()))) == len(stage.tasks):
+            return
         for task_id, ended in zip(self._ids.get(key, ()), stage.tasks, strict=True):
             task = ended
             if task_id in seen:
@@ -345,9 +357,9 @@ class Parser:
                 continue
             seen.add(task_id)
             if task_id in repeated and task.outcome is Outcome.DONE:
-                task = replace(task, outcome=Outcome.REPEATED)
+                task = msgspec.structs.replace(task, outcome=Outcome.REPEATED)
             elif self.log.executors.was_wanted_away(lost_with.get(task_id)):
-                task = replace(task, outcome=Outcome.KILLED)
+                task = msgspec.structs.replace(task, outcome=Outcome.KILLED)
             kept.append(task)
         stage.tasks = kept
 

@@ -35,7 +35,7 @@ _REMOVALS = (
 )
 
 
-PEAKS = ("JVMHeapMemory", "JVMOffHeapMemory", "OnHeapExecutionMemory", "OnHeapStorageMemory", "ProcessTreeJVMRSSMemory")
+PEAKS = frozenset({"JVMHeapMemory", "JVMOffHeapMemory", "OnHeapExecutionMemory", "OnHeapStorageMemory", "ProcessTreeJVMRSSMemory"})
 """Of Spark's ExecutorMetricType, what helps to size an executor."""
 
 
@@ -75,10 +75,11 @@ class Executors:
 
     def note_peaks(self, executor: str, metrics: Mapping[str, object]) -> None:
         """Takes Spark's own peaks of an executor: of a stage, or since its last heartbeat."""
-        known = self.peak_bytes.setdefault(executor, {})
-        for name in PEAKS:
-            value = metrics.get(name)
-            if isinstance(value, int) and value > known.get(name, 0):
+        known = self.peak_bytes.get(executor)
+        if known is None:
+            known = self.peak_bytes[executor] = {}
+        for name, value in metrics.items():
+            if name in PEAKS and isinstance(value, int) and value > known.get(name, 0):
                 known[name] = value
 
     def remove(self, executor: str, reason: str | None, at_s: float | None = None) -> None:

@@ -9,6 +9,8 @@ from enum import StrEnum
 from statistics import median
 from typing import Any
 
+import msgspec
+
 
 class Outcome(StrEnum):
     """How an attempt of a task ended."""
@@ -22,8 +24,7 @@ class Outcome(StrEnum):
     """It was done, but its output was lost with its executor and repeated (`Resubmitted`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(msgspec.Struct, frozen=True, gc=False):
     """One attempt of a task; times in seconds, sizes in bytes. None: not in the log. An attempt that was
     killed before it started has only its times, and older logs lack what Spark did not yet count."""
 

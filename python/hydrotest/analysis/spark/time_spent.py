@@ -13,6 +13,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from hydrotest.analysis.spark.tasks import Doubt, Group, Job, Outcome, Stage, Task, doubt_of
 from hydrotest.summary.event_log import StageRow
 from hydrotest.summary.spark import Doubt as DoubtRow
@@ -64,18 +67,6 @@ class StageTime:
     """Tasks that are missing from all these sums."""
 
 
-def parts_of(task: Task) -> dict[str, float | None]:
-    """A task's duration by part; known parts add up to it."""
-    left = task.duration_s
-    found: dict[str, float | None] = {}
-    for name, seconds in PARTS.items():
-        stated = seconds(task)
-        found[name] = None if stated is None else min(left, max(0.0, stated))
-        left -= found[name] or 0.0
-    found[OTHER] = left
-    return found
-
-
 def share_of(parts_s: Mapping[str, float | None], part: str) -> float | None:
     """A part's share of all of its tasks' time; None if unknown, as with tasks that took no time."""
     every, seconds = sum(value or 0.0 for value in parts_s.values()), parts_s[part]
@@ -84,7 +75,9 @@ def share_of(parts_s: Mapping[str, float | None], part: str) -> float | None:
 
 def makespan(durations: Sequence[float], slots: int) -> float:
     """How long tasks take in so many slots; each goes to the slot that is free first."""
-    free = [0.0] * max(1, min(slots, len(durations)))
+    if len(durations) <= slots:
+        return max(durations, default=0.0)
+    free = [0.0] * max(1, slots)
     for duration in durations:
         heapq.heapreplace(free, free[0] + duration)
     return max(free)
@@ -94,24 +87,45 @@ def stage_time(stage: Stage) -> StageTime:
     """Its length is the time from its first launch to its last end. The length without a part is unknown if
     its slots are."""
     tasks = sorted(stage.done_tasks, key=lambda task: task.launched_s)
-    split = [parts_of(task) for task in tasks]
+    durations, split = _split(tasks)
     begin, end = min((task.launched_s for task in tasks), default=0.0), max((task.finished_s for task in tasks), default=0.0)
     seconds = end - begin
-    busy = sum(task.duration_s for task in tasks)
-    totals = {part: _sum(*(one[part] for one in split)) if tasks else 0.0 for part in [*PARTS, OTHER]}
+    busy = sum(durations.tolist())
+    totals: dict[str, float | None] = {part: _total(values) if tasks else 0.0 for part, values in split.items()}
     ideal: dict[str, float | None] = {}
-    laid_out = makespan([task.duration_s for task in tasks], stage.slots or 1) if tasks else 0.0
-    for part in [*PARTS, OTHER]:
+    laid_out = makespan(durations.tolist(), stage.slots or 1) if tasks else 0.0
+    for part, values in split.items():
         if stage.slots is None or totals[part] is None:
             ideal[part] = None
             continue
-        without = (
-            makespan([task.duration_s - (one[part] or 0.0) for task, one in zip(tasks, split, strict=True)], stage.slots) if tasks else 0.0
-        )
+        without = laid_out if not totals[part] else makespan((durations - np.nan_to_num(values)).tolist(), stage.slots)
         ideal[part] = seconds * without / laid_out if laid_out > 0 else seconds
-    longest = max((task.duration_s for task in tasks), default=0.0)
+    longest = max(durations.tolist(), default=0.0)
     cores_used = stage.cpus * busy / seconds if seconds > 0 else 0.0
     return StageTime(stage.number, stage.attempt, stage.name, stage.done, seconds, totals, ideal, longest, cores_used, stage.doubt)
+
+
+Values = npt.NDArray[np.float64]
+
+
+def _split(tasks: Sequence[Task]) -> tuple[Values, dict[str, Values]]:
+    """Durations, and how each is split by part: an array for each part, not a number where it is unknown. `parts_of` of all tasks at once:
+    known parts of a task add up to its duration."""
+    durations = np.array([task.duration_s for task in tasks], dtype=float)
+    left = durations.copy()
+    found = {}
+    for name, seconds in PARTS.items():
+        stated = np.array([seconds(task) for task in tasks], dtype=float)
+        found[name] = np.minimum(left, np.maximum(0.0, stated))  # both keep what is not a number
+        left = left - np.nan_to_num(found[name])
+    found[OTHER] = left
+    return durations, found
+
+
+def _total(values: Values) -> float | None:
+    """In the order of the tasks, as sums of figures are; None without any known."""
+    known = values[~np.isnan(values)]
+    return sum(known.tolist()) if len(known) else None
 
 
 def critical_path_s(stages: Sequence[Stage]) -> float:
@@ -208,14 +222,19 @@ def wall_shares_s(stages: Sequence[Stage]) -> dict[tuple[int, int], float]:
     return shares
 
 
-def time_rows(stages: Sequence[Stage]) -> list[StageRow]:
-    """One row for each attempt of a stage, as the report shows them. Null: not in the log."""
+def stage_times(stages: Sequence[Stage]) -> list[StageTime]:
+    """Of each of them."""
+    return [stage_time(stage) for stage in stages]
+
+
+def time_rows(stages: Sequence[Stage], times: Sequence[StageTime] | None = None) -> list[StageRow]:
+    """One row for each attempt of a stage, as the report shows them. Null: not in the log. `times`: theirs, if they are known already."""
     shares_s = wall_shares_s(stages)
-    return [_time_row(stage, shares_s.get((stage.number, stage.attempt), 0.0)) for stage in stages]
+    known = stage_times(stages) if times is None else times
+    return [_time_row(stage, stated, shares_s.get((stage.number, stage.attempt), 0.0)) for stage, stated in zip(stages, known, strict=True)]
 
 
-def _time_row(stage: Stage, share_s: float) -> StageRow:
-    stated = stage_time(stage)
+def _time_row(stage: Stage, stated: StageTime, share_s: float) -> StageRow:
     did = stated if stated.tasks else None
 
     def whole(what: str) -> int | None:

@@ -12,7 +12,7 @@ from hydrotest.analysis.spark.compared import compared
 from hydrotest.analysis.spark.event_files import Log, find_logs
 from hydrotest.analysis.spark.event_log import EventLog, log_row, read_files
 from hydrotest.analysis.spark.tasks import doubt_of
-from hydrotest.analysis.spark.time_spent import cores_max, critical_path_s, time_rows
+from hydrotest.analysis.spark.time_spent import cores_max, critical_path_s, stage_times, time_rows
 from hydrotest.cli.output import out_console, print_json
 from hydrotest.errors import EXIT_DONE, BadInputError
 from hydrotest.report.spark import doubt_sentences, log_sheet, spark_sentences, stage_sheet, where_sheet
@@ -39,7 +39,9 @@ def show_spark_log(path: Path, against: Path | None, as_json: bool) -> int:
     if len(logs) > 1:
         return _list_spark_logs(logs, as_json)
     log = _one(path, logs)
-    rows, jobs, changes, out = time_rows(log.stages), job_rows(log), change_rows(log), out_console()
+    stages = log.stages
+    times = stage_times(stages)
+    rows, jobs, changes, out = time_rows(stages, times), job_rows(log), change_rows(log, times), out_console()
     queries = execution_rows(log, jobs)
     if as_json:
         doubt, cut = doubt_of(log.stages), "; ".join(map(log_flaw_words, log.flaws)) or None
