@@ -264,6 +264,22 @@ async def test_a_topic_is_deleted_by_the_id_that_it_was_made_with(monkeypatch: p
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("root")
+async def test_topics_that_were_made_before_a_refusal_are_removed_by_their_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Mapping[str, Any]] = []
+
+    async def ask(_host: Any, _what: str, question: Mapping[str, Any]) -> dict[str, Any]:
+        asked.append(question["kafka"])
+        return {"ids": {"hydrotest-0a1b-x-0": "id-0"}, "refused": "topic hydrotest-0a1b-x-1 was not created: PolicyViolation"}
+
+    monkeypatch.setattr("hydrotest.load.kafka.ask", ask)
+    own, cluster = OwnThings(Owned.of_run("0a1b", "kafka", "c")), Cluster(["b1:9092"])
+    with pytest.raises(TrialFailedError, match="PolicyViolation"):
+        await own.make_topic(None, cluster, "hydrotest-0a1b-x", KafkaProduce(kind="kafka-produce"), topics=2)  # type: ignore[arg-type]
+    assert await own.clear() == []
+    assert asked[-1]["topics"] == [{"name": "hydrotest-0a1b-x-0", "id": "id-0"}]
+
+
 @pytest.mark.parametrize("identity", [None, "id-1"])
 @pytest.mark.usefixtures("root")
 async def test_what_was_made_without_proof_stays_and_is_named(monkeypatch: pytest.MonkeyPatch, identity: str | None) -> None:

@@ -87,6 +87,16 @@ def test_workloads_of_openmessaging_benchmark(name: str, aim: Aim, tmp_path: Pat
     accepted(made)
 
 
+def test_transactions_and_settings_that_are_hydrotests_own(tmp_path: Path) -> None:
+    made = import_producer_perf("--transaction-duration-ms 200 --transactional-id x --throughput 10", HERE)
+    assert made.experiment["workloads"]["ingest"]["transactions"] == {"every": "200 ms"}
+    accepted(made)
+    driver = DRIVER | {"topicConfig": "local.retention.ms=1\nretention.bytes=2\n"}
+    kept = import_omb(written(tmp_path, "w.yaml", OMB["simple-workload"]), written(tmp_path, "d.yaml", driver), HERE)
+    assert "topic" not in kept.experiment["workloads"]["ingest"]
+    accepted(kept)
+
+
 def test_what_an_omb_workload_becomes(tmp_path: Path) -> None:
     def of(name: str) -> Imported:
         return import_omb(written(tmp_path, f"{name}.yaml", OMB[name]), None, HERE)
@@ -339,6 +349,7 @@ def test_what_is_written_is_accepted_however_long_it_takes(minutes: int, tmp_pat
     [
         ["cassandra-stress", "write n=1M -rate threads=16"], ["cassandra-stress", "mixed duration=2m -rate fixed=200000/s"],
         ["kafka-producer-perf-test", "--record-size 100 --num-records 100 --throughput 200000"],
+        ["kafka-producer-perf-test", "--record-size 1000 --num-records 5000000 --throughput 200000 --producer-props batch.size=2097152"],
         ["kafka-producer-perf-test", "--record-size 100 --throughput -1 \\\n --num-records 5"],
     ],
 )  # fmt: skip

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from hydrotest.cli.commands.run import open_folder
 from hydrotest.errors import BadInputError
 from hydrotest.load.kafka import topic_names
 from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
+from hydrotest.spec.models import Experiment
 from hydrotest.spec.payload import STAMP_BYTES, Payload
 
 HEAD = """\
@@ -42,7 +44,7 @@ def test_a_file_without_contents_is_refused(content: bytes, tmp_path: Path) -> N
     path = tmp_path / "payload"
     path.write_bytes(content)
     form = "lines" if content in (b"", b"\n\n") else "length-prefixed"
-    with pytest.raises(BadInputError) as refused:
+    with pytest.raises(BadInputError, match="the payload cannot be used") as refused:
         produce(f"payload: {{file: {path}, form: {form}}}")
     assert refused.value.line == 5
 
@@ -50,24 +52,60 @@ def test_a_file_without_contents_is_refused(content: bytes, tmp_path: Path) -> N
 def test_what_excludes_a_payload_is_refused(tmp_path: Path) -> None:
     (tmp_path / "p").write_text("x\n")
     for other in ("record_size: 100 B", "compressible: 0.5", "levels: {info: 1}"):
-        with pytest.raises(BadInputError):
+        with pytest.raises(BadInputError, match=f"`payload` and `{other.split(':')[0]}` exclude each other"):
             produce(f"payload: {{file: {tmp_path / 'p'}}}, {other}")
-    with pytest.raises(BadInputError):
+    with pytest.raises(BadInputError, match="the payload cannot be used"):
         produce("payload: {file: /nowhere}")
     assert Payload(file=str(tmp_path / "p")).content == b"x\n"
 
 
 @pytest.mark.parametrize(
-    "keys",
+    ("keys", "why"),
     [
-        "topic: {cleanup.policy: compact}", "topic: {retention.ms: 1000}", "topic: {min.insync.replicas: 2}", "in_flight_requests: 6",
-        "topics: 10000, partitions: 100", "topics: 2, levels: {info: 1}", "topics: 0", "in_flight_requests: 2000, idempotent: false",
+        ("topic: {cleanup.policy: compact}", "removes records"), ("topic: {retention.ms: 1000}", "sets retention.ms itself"),
+        ("topic: {min.insync.replicas: 2}", "more than there are"), ("in_flight_requests: 6", "at most 5 requests in flight"),
+        ("topics: 10000, partitions: 100", "more than 100,000 partitions"), ("topics: 2, levels: {info: 1}", "a dataflow reads one topic"),
+        ("topics: 0", "topics"), ("in_flight_requests: 2000, idempotent: false", "in_flight_requests"),
+        ("batch_size: 2 MB", "larger than brokers accept"), ("topic: {max.message.bytes: 10000}", "larger than max.message.bytes of the topic"),
     ],
 )  # fmt: skip
-def test_what_would_make_the_account_false_is_refused(keys: str) -> None:
-    with pytest.raises(BadInputError) as refused:
+def test_what_would_make_the_account_false_is_refused(keys: str, why: str) -> None:
+    with pytest.raises(BadInputError, match=why) as refused:
         produce(keys)
     assert refused.value.line == 5
+
+
+def test_what_a_topic_takes_may_be_sent() -> None:
+    assert produce("batch_size: 2 MB, topic: {max.message.bytes: 4000000}").batch_size == 2_000_000
+
+
+def test_the_stock_consumer_reads_one_topic() -> None:
+    text = HEAD.replace("%s}", "topics: 4}\n  drain: {kind: kafka-consume, reads: ingest}").replace(
+        "levels: {workload: ingest, rates: [100]}", "saturated: {workload: drain, client: stock}"
+    )
+    with pytest.raises(BadInputError, match="ConsumerPerformance reads one topic"):
+        experiment_of(parse_document(text, Path("experiment.yaml")))
+
+
+def test_a_run_that_is_over_is_read_without_its_payload(tmp_path: Path) -> None:
+    text = HEAD % f"payload: {{file: {tmp_path / 'gone'}}}"
+    assert experiment_of(parse_document(text, Path("experiment.yaml")), opens_files=False).workloads["ingest"].kind == "kafka-produce"
+
+
+def test_a_run_goes_on_with_the_same_payload_only(tmp_path: Path) -> None:
+    payload = tmp_path / "payload"
+    payload.write_text("one\n")
+    text = HEAD % f"payload: {{file: {payload}}}"
+
+    def spec() -> Experiment:
+        return experiment_of(parse_document(text, Path("experiment.yaml")))
+
+    folder = open_folder(text.encode(), spec(), tmp_path / "run", resume=False)
+    folder.unlock()
+    open_folder(text.encode(), spec(), tmp_path / "run", resume=True).unlock()
+    payload.write_text("two\n")
+    with pytest.raises(BadInputError, match="another payload"):
+        open_folder(text.encode(), spec(), tmp_path / "run", resume=True)
 
 
 def test_topics_and_their_settings() -> None:

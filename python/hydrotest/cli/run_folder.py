@@ -18,7 +18,7 @@ from hydrotest.summary.model import Summary
 def read_run(path: Path, *, rejudge: bool = False) -> tuple[RunFolder, Experiment, Summary]:
     """A run's folder, its experiment, and its summary, rebuilt from the folder."""
     folder = RunFolder.open(path)
-    spec, _ = load_experiment(path / layout.EXPERIMENT)
+    spec, _ = load_experiment(path / layout.EXPERIMENT, opens_files=False)
     for trial in folder.trials():
         if unknown := [load.workload for load in trial.loads if load.workload not in spec.workloads]:
             raise BadInputError(f"there is no workload {unknown[0]}, which trial {trial.number} has", "Restore the file as it was when the run was made.",

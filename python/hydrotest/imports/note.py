@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -101,11 +102,26 @@ class Aim:
     """The objective, where the source has none."""
 
 
-def raise_rate(out: Imported, aim: Aim, rate: float) -> None:
-    """Allows the rate that is asked for, where a cluster is there already: it stands in the file, and in the plan."""
-    if aim.attach:
-        (one,) = out.experiment["systems"].values()
-        one["most"]["rate"] = round(max(rate * 1.05, 100_000))
+RATE_LEAST = 100_000
+"""Operations a second that are allowed where the definition asks for fewer, or for as many as there can be."""
+LONGER_S = 300
+"""Further seconds at that rate: warm-up, and what is not removed yet."""
+
+
+def allow(out: Imported, aim: Aim, rate: float, each_bytes: float, seconds: float, copies: int = 1, partitions: int | None = None) -> None:
+    """What the definition takes of a cluster that is there already: it stands in the file, and in the plan that `check --contact` prints."""
+    if not aim.attach:
+        return
+    (one,) = out.experiment["systems"].values()
+    most, per_s = one["most"], max(rate, RATE_LEAST) * 1.05
+    most |= {
+        "rate": round(per_s),
+        "bytes": f"{math.ceil(max(per_s * each_bytes / 1e6, 100))} MB/s",
+        "time": f"{round(seconds) + 2 * LONGER_S} s",
+    }
+    most["disk"] = f"{max(50, math.ceil(2 * per_s * each_bytes * (seconds + LONGER_S) * copies / 1e9))} GB"
+    if partitions is not None:
+        most["partitions"] = partitions
 
 
 def unlimited(out: Imported, aim: Aim, said: str, workload: str, test: dict[str, Any]) -> None:

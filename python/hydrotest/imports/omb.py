@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import BadInputError
-from hydrotest.imports.note import Aim, Imported, Why, system
+from hydrotest.imports.note import Aim, Imported, Why, allow, system
 from hydrotest.imports.yaml_lines import Lined, read_lined
-from hydrotest.spec.kafka import BATCH_BYTES_MAX, IDEMPOTENT_REQUESTS_MAX
+from hydrotest.spec.kafka import BATCH_BYTES_MAX, IDEMPOTENT_REQUESTS_MAX, KEPT_BY_US
 
 CONNECTIONS_MAX = 16
 """Threads of a generator that share its schedule; each has a connection of its own to each broker."""
 SUBSCRIPTIONS_MAX = 3
-RATE_LEAST = 100_000
-"""Records a second that are allowed where the definition asks for fewer, or for as many as there can be."""
 RECORD_OVERHEAD = 80
 """Bytes of a record beside its value, generously."""
-DISK_S = 300
-"""Further seconds at that rate whose records may be on the disks: warm-up, and topics that are not deleted yet."""
 KEYS = 10_000
 """OMB makes so many keys beforehand (`RandomGenerator`)."""
 NUMBER_MAX = 1e12
@@ -45,26 +40,19 @@ def import_omb(workload: Path, driver: Path | None, aim: Aim) -> Imported:
     if driver is not None:
         _Driver(read_lined(driver, "driver"), out, produce, aim).read()
     settle_idempotence(out, produce)
-    settle_batches(out, produce, aim)
+    settle_batches(out, produce)
     _tests(lined, out, aim)
-    if aim.attach:
-        _raise_most(out.experiment["systems"]["kafka"]["most"], produce, out.experiment)
+    soak = out.experiment["tests"][0].get("soak", {"rates": {INGEST: 0}, "duration": "60 s"})
+    partitions = produce.get("topics", 1) * produce.get("partitions", 1)
+    allow(
+        out, aim, soak["rates"][INGEST], record_bytes(produce), int(soak["duration"].split()[0]), produce.get("replication", 1), partitions
+    )
     return out
 
 
-def _raise_most(most: dict[str, Any], produce: dict[str, Any], experiment: dict[str, Any]) -> None:
-    """What the definition takes must be allowed; the user sees it in the file, and in the plan that `check --contact` prints."""
-    soak = experiment["tests"][0].get("soak", {"rates": {INGEST: RATE_LEAST}, "duration": "60 s"})
-    rate = max(soak["rates"][INGEST], RATE_LEAST) * 1.05
-    each = (int(str(produce.get("record_size", "100 B")).split()[0]) + RECORD_OVERHEAD) * 1.1
-    most |= {
-        "rate": round(rate),
-        "bytes": f"{math.ceil(rate * each / 1e6)} MB/s",
-        "partitions": produce.get("topics", 1) * produce.get("partitions", 1),
-    }
-    seconds = int(soak["duration"].split()[0]) + DISK_S
-    most["time"] = f"{seconds + DISK_S} s"
-    most["disk"] = f"{max(10, math.ceil(rate * each * seconds * produce.get('replication', 1) / 1e9))} GB"
+def record_bytes(produce: dict[str, Any]) -> float:
+    """Of a record with what is beside its value, generously."""
+    return (int(str(produce.get("record_size", "100 B")).split()[0]) + RECORD_OVERHEAD) * 1.1
 
 
 class _Workload:
@@ -276,7 +264,7 @@ class _Driver:
     def _topic(self, given: dict[str, str], where: dict[str, Any]) -> None:
         for name, value in given.items():
             said = f"{name}={value}"
-            if name in ("retention.ms", "retention.bytes", "segment.bytes", "segment.ms") or "compact" in value:
+            if name in KEPT_BY_US or "compact" in value:
                 self.out.left_out(said, Why.TOPIC_SETTING, **where)
             elif name == "min.insync.replicas" and value.isdecimal() and int(value) > self.produce.get("replication", 1):
                 self.out.left_out(said, Why.ONE_BROKER, **where)
@@ -338,12 +326,12 @@ def settle_idempotence(out: Imported, produce: dict[str, Any]) -> None:
         )
 
 
-def settle_batches(out: Imported, produce: dict[str, Any], aim: Aim) -> None:
-    """A broker of our own takes batches as large as the definition has them."""
+def settle_batches(out: Imported, produce: dict[str, Any]) -> None:
+    """Its topics take batches as large as the definition has them."""
     size = int(str(produce.get("batch_size", "0 B")).split()[0])
-    if size > BATCH_BYTES_MAX and not aim.attach:
-        out.experiment["systems"]["kafka"]["config"] = {"message.max.bytes": 2 * size}
-        out.kept(f"batch.size={size}", f"config: {{message.max.bytes: {2 * size}}}: the broker takes them")
+    if size > BATCH_BYTES_MAX and "max.message.bytes" not in produce.get("topic", {}):
+        produce.setdefault("topic", {})["max.message.bytes"] = 2 * size
+        out.kept(f"batch.size={size}", f"topic: {{max.message.bytes: {2 * size}}}: its topics take them")
 
 
 _SECRET = re.compile(r"password|passwd|pwd|\bpw\b|jaas|secret|token|credential|private|keystore", re.IGNORECASE)

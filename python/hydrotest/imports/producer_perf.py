@@ -6,11 +6,13 @@ import shlex
 from typing import Any
 
 from hydrotest.errors import BadInputError
-from hydrotest.imports.note import Aim, Imported, Why, raise_rate, system, unlimited
-from hydrotest.imports.omb import INGEST, producer_setting, settle_batches, settle_idempotence
+from hydrotest.imports.note import Aim, Imported, Why, allow, system, unlimited
+from hydrotest.imports.omb import INGEST, producer_setting, record_bytes, settle_batches, settle_idempotence
 
 DURATION_S = (10, 600)
 """Shortest and longest level that is made of a number of records."""
+TRANSACTION_MS = 3_000
+"""`ProducerPerformance.DEFAULT_TRANSACTION_DURATION_MS`."""
 SECRET = ("--producer.config", "--command-config")
 
 
@@ -41,7 +43,7 @@ def import_producer_perf(text: str, aim: Aim) -> Imported:
     for name, values in given.items():
         _take(name, values, out, produce)
     settle_idempotence(out, produce)
-    settle_batches(out, produce, aim)
+    settle_batches(out, produce)
     _tests(given, out, aim)
     return out
 
@@ -84,10 +86,12 @@ def _take(name: str, values: list[str], out: Imported, produce: dict[str, Any]) 
             out.left_out(said, Why.PAYLOAD)
         case "--producer.config" | "--command-config":
             out.left_out(name, Why.SECRET)
-        case "--transactional-id" | "--transaction-duration-ms":
-            every = value if name == "--transaction-duration-ms" and value.isdecimal() else "100"
-            produce["transactions"] = {"every": f"{every} ms"}
-            out.kept(said, f"transactions: {{every: {every} ms}}")
+        case "--transactional-id":
+            produce.setdefault("transactions", {"every": f"{TRANSACTION_MS} ms"})
+            out.kept(name, "transactions")
+        case "--transaction-duration-ms" if value.isdecimal():
+            produce["transactions"] = {"every": f"{value} ms"}
+            out.kept(said, f"transactions: {{every: {value} ms}}")
         case "--print-metrics" | "--reporting-interval":
             out.left_out(said, Why.REPORTING)
         case "--warmup-records":
@@ -105,9 +109,9 @@ def _tests(given: dict[str, list[str]], out: Imported, aim: Aim) -> None:
     except ValueError as error:
         raise BadInputError(f"--throughput {throughput} --num-records {records}: {error}", "Write numbers.") from error
     if rate > 0:
-        raise_rate(out, aim, rate)
         seconds = min(max(round(count / rate) if count else DURATION_S[0], DURATION_S[0]), DURATION_S[1])
         out.experiment["tests"] = [{"levels": {"workload": INGEST, "rates": [rate], "duration": f"{seconds} s"}}]
+        allow(out, aim, rate, record_bytes(out.experiment["workloads"][INGEST]), seconds)
         out.kept(f"--throughput {throughput}", f"levels, rates: [{rate:g}]")
         if records:
             out.changed(f"--num-records {records}", f"duration: {seconds} s", Why.COUNT_AS_TIME)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import BadInputError
-from hydrotest.imports.note import Aim, Imported, Why, raise_rate, system, unlimited
+from hydrotest.imports.note import Aim, Imported, Why, allow, system, unlimited
 from hydrotest.imports.omb import hidden
 from hydrotest.imports.producer_perf import words_of
 from hydrotest.imports.yaml_lines import Lined, read_lined
@@ -21,6 +21,8 @@ DISTRIBUTIONS = ("fixed", "seq", "uniform", "gaussian", "gauss", "normal", "norm
 TYPES = frozenset({"ascii", "bigint", "blob", "boolean", "date", "decimal", "double", "float", "inet", "int", "smallint", "text", "time", "timestamp",
                    "timeuuid", "tinyint", "uuid", "varchar", "varint"})  # fmt: skip
 """Types of columns that hydrotest makes values of."""
+ROW_BYTES, LEVEL_S = 400, 60
+"""Of the default row with what Cassandra adds, and of a level, generously."""
 THREADS = [16, 64]
 """Numbers in flight where the command line has none: cassandra-stress raises its threads step by step then."""
 ROWS = 1_000_000
@@ -104,18 +106,19 @@ def import_stress(text: str, aim: Aim) -> Imported:
         _option(option, values, out, store, aim)
     if "tests" not in out.experiment:
         unlimited(out, aim, "no -rate", STORE, {"concurrency": {"workload": STORE, "counts": THREADS}})
-    _settle_length(own, out)
+    _settle_length(own, out, aim)
     _settle_level(out, store, aim)
     return out
 
 
-def _settle_length(own: str, out: Imported) -> None:
+def _settle_length(own: str, out: Imported, aim: Aim) -> None:
     """`duration=` of a rate that is kept."""
     match = re.search(r"duration=([0-9]+)([smh])", own)
     (test,) = out.experiment["tests"]
     if match is not None and "levels" in test:
         seconds = int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
         test["levels"]["duration"] = f"{max(seconds, 5)} s"
+        allow(out, aim, max(test["levels"]["rates"]), ROW_BYTES, seconds)
         out.kept(f"duration={match[1]}{match[2]}", f"duration: {max(seconds, 5)} s")
     elif match is not None:
         out.changed(f"duration={match[1]}{match[2]}", "each number in flight for a window", Why.WINDOWS)
@@ -242,7 +245,7 @@ def _rate(text: str, said: str, out: Imported, aim: Aim) -> None:
         rate = number(given[1])
         out.experiment["tests"] = [{"levels": {"workload": STORE, "rates": [rate]}}]
         out.experiment["objectives"] = {STORE: {"p99": aim.p99}}
-        raise_rate(out, aim, rate)
+        allow(out, aim, rate, ROW_BYTES, LEVEL_S)
         # throttle= counts times from the send; ours are from the schedule.
         part = f"-rate {given[0]}"
         (out.kept(part, f"levels, rates: [{rate}]") if fixed else out.changed(part, f"levels, rates: [{rate}]", Why.LATE_START))

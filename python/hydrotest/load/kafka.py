@@ -40,12 +40,13 @@ def topic_names(topic: str, topics: int) -> list[str]:
 
 async def create_topics(
     host: Host, cluster: Cluster, topics: Sequence[str], workload: Parted, config: Mapping[str, str] | None = None
-) -> dict[str, str | None]:
+) -> tuple[dict[str, str | None], str | None]:
     """Makes topics that are alike and waits until they can be used. `config` are settings of the topics themselves. Returns
-    their ids by name, where brokers give one."""
+    the ids of those that were made by name, where brokers give one, and why not all of them can be used; None if all can."""
     question = {"query": "create_topics", "cluster": cluster.wire(), "topics": list(topics), "partitions": workload.partitions,
                 "replication": workload.replication, "config": dict(config or {})}  # fmt: skip
-    return (await ask(host, "query", {"kafka": question}))["ids"]  # type: ignore[no-any-return]
+    answer = await ask(host, "query", {"kafka": question})
+    return answer["ids"], answer.get("refused")
 
 
 async def records_in(host: Host, cluster: Cluster, topic: str) -> int:

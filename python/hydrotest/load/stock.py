@@ -51,7 +51,8 @@ def producer_command(java: PurePath, classpath: str, endpoints: Sequence[str], c
         "--throughput", str(round(rate_per_s) if rate_per_s else -1), "--bootstrap-server", ",".join(endpoints),
         "--warmup-records", str(warm_up_records),
         "--command-property", f"acks={acks}", f"batch.size={workload.batch_size}", f"linger.ms={round(workload.linger * 1e3)}",
-        f"enable.idempotence={str(workload.is_idempotent).lower()}", f"compression.type={workload.compression}", *_config(config),
+        f"enable.idempotence={str(workload.is_idempotent).lower()}", f"compression.type={workload.compression}",
+        f"max.in.flight.requests.per.connection={workload.in_flight_requests}", *_config(config),
     ]  # fmt: skip
     return Command("ProducerPerformance", argv)
 

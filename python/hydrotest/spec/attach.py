@@ -151,7 +151,7 @@ class RequestsMost(DataMost):
     rate: RatePerS = Field(gt=0, description="Operations a second of a workload.")
     in_flight: Count = Field(100_000, description="Operations of a workload that are not answered yet.")
     connections: Count = Field(200, description="Connections to the cluster.")
-    partitions: Count = Field(64, description="Kafka: partitions of a topic.")
+    partitions: Count = Field(64, description="Kafka: partitions of all topics of a workload.")
 
     less_disk: ClassVar[str] = "Lower `most.rate` or `most.bytes`, shorten the windows"
 

@@ -26,6 +26,13 @@ EMULATED_RESERVE_BYTES = 128 << 20
 """Left on a host that shares its operating system with others: for generators, and for some page cache."""
 
 
+def check_files(experiment: Experiment, document: Document) -> None:
+    """Raises `BadInputError` for the first file that a workload names and that cannot be used."""
+    checker = Checker(document)
+    for name, workload in experiment.workloads.items():
+        workload.check_files(name, checker)
+
+
 def check_references(experiment: Experiment, document: Document) -> None:
     """Raises `BadInputError` for the first name or number that does not fit the rest of the file."""
     checker = Checker(document)

@@ -182,7 +182,12 @@ class KafkaProduce(Scheduled):
     @property
     def value_sizes(self) -> Distribution:
         """Sizes of the values: as given, or those of the payload's contents."""
-        return self.record_size if self.payload is None else self.payload.sizes
+        if self.payload is None:
+            return self.record_size
+        try:
+            return self.payload.sizes
+        except (OSError, ValueError):  # `check_files` has refused it, but for a run that is over
+            return self.record_size
 
     @property
     def partitions_in_all(self) -> int:
@@ -253,6 +258,14 @@ class KafkaProduce(Scheduled):
         self._check_payload(place, checker)
         self._check_records(kafka, place, checker)
 
+    def check_files(self, name: str, checker: Checker) -> None:
+        if self.payload is not None:
+            try:
+                self.payload.sizes  # noqa: B018
+            except (OSError, ValueError) as error:
+                raise checker.fail(("workloads", name, "payload", "file"), f"the payload cannot be used: {error}",
+                                   "Name a file with contents of records.") from error  # fmt: skip
+
     def _check_payload(self, place: Path_, checker: Checker) -> None:
         if self.payload is None:
             return
@@ -261,12 +274,6 @@ class KafkaProduce(Scheduled):
                 raise checker.fail(
                     (*place, key), f"`payload` and `{key}` exclude each other: values are what the file holds", "Leave one of them out."
                 )
-        try:
-            self.payload.sizes  # noqa: B018
-        except (OSError, ValueError) as error:
-            raise checker.fail(
-                (*place, "payload", "file"), f"the payload cannot be used: {error}", "Name a file with contents of records."
-            ) from error
 
     def _check_topics(self, place: Path_, checker: Checker) -> None:
         """Checks what would make the account of the records false, or the topics useless."""
@@ -314,11 +321,15 @@ class KafkaProduce(Scheduled):
             self._check_levels(place, checker)
         largest = self.value_sizes.high - 1 + self.beside_value_bytes
         if largest > RECORD_BYTES_MAX:
-            raise checker.fail((*place, "record_size"), f"records of {largest:,} B, with key and headers, are larger than brokers take",
+            raise checker.fail((*place, "payload" if self.payload else "record_size"), f"records of {largest:,} B, with key and headers, are larger than brokers take",
                                f"Take at most {RECORD_BYTES_MAX:,} B.")  # fmt: skip
-        if self.batch_size > BATCH_BYTES_MAX and "message.max.bytes" not in kafka.config:
+        of_topic, of_broker = self.topic_config.get("max.message.bytes", ""), "message.max.bytes" in kafka.config
+        if of_topic.isdecimal() and self.batch_size > int(of_topic):
+            raise checker.fail((*place, "batch_size"), f"batches of {self.batch_size:,} B are larger than max.message.bytes of the topic",
+                               "Take smaller ones, or raise it.")  # fmt: skip
+        if self.batch_size > BATCH_BYTES_MAX and not of_topic and not of_broker:
             raise checker.fail((*place, "batch_size"), f"batches of {self.batch_size:,} B are larger than brokers accept by default",
-                               f"Take at most {BATCH_BYTES_MAX:,} B, or set message.max.bytes in kafka's `config`.")  # fmt: skip
+                               f"Take at most {BATCH_BYTES_MAX:,} B, or set max.message.bytes under `topic`.")  # fmt: skip
         if self.is_idempotent and self.acks != -1:
             raise checker.fail(
                 (*place, "idempotent"), "an idempotent producer needs the acknowledgement of all replicas", "Write `acks: all`."
@@ -374,6 +385,13 @@ class KafkaConsume(RatedWorkload):
         source = experiment.workload(self.reads, KafkaProduce)
         if source is not None and count > source.partitions_in_all:
             raise checker.fail(place, f"{count} consumers share {source.partitions_in_all} partitions: some would have none", "Take fewer.")
+
+    def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
+        super().check_stock(name, experiment, place, checker)
+        source = experiment.workload(self.reads, KafkaProduce)
+        if source is not None and source.topics > 1:
+            raise checker.fail(place, f"{name}: ConsumerPerformance reads one topic, and {self.reads} has {source.topics:,}",
+                               "Leave `topics` out, or `client: stock`.")  # fmt: skip
 
     def refusal(self, name: str, test: str) -> Refusal | None:
         lacks = {"levels": "rate", "concurrency": "number in flight"}.get(test)

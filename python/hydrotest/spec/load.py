@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from hydrotest.errors import BadInputError
-from hydrotest.spec.check import check_references, memory_needed
+from hydrotest.spec.check import check_files, check_references, memory_needed
 from hydrotest.spec.fleet import with_hosts
 from hydrotest.spec.lines import Document, Path_, read_document
 from hydrotest.spec.models import Experiment
@@ -27,18 +27,19 @@ SHORT = "test"
 """The key that a test's name becomes (`- levels: {…}`); files do not contain it."""
 
 
-def load_experiment(file: Path, hosts: Path | None = None) -> tuple[Experiment, Document]:
-    """Reads and validates an experiment file, with the hosts of a fleet file where one is given.
+def load_experiment(file: Path, hosts: Path | None = None, *, opens_files: bool = True) -> tuple[Experiment, Document]:
+    """Reads and validates an experiment file, with the hosts of a fleet file where one is given. `opens_files`: also the files that it
+    names; a run that is over is read without them.
 
     Raises `BadInputError`; nothing is started.
     """
     document = read_document(file)
     if hosts is not None:
         document = with_hosts(document, hosts)
-    return experiment_of(document), document
+    return experiment_of(document, opens_files=opens_files), document
 
 
-def experiment_of(document: Document) -> Experiment:
+def experiment_of(document: Document, *, opens_files: bool = True) -> Experiment:
     """The experiment in a parsed file. Raises `BadInputError`."""
     if not isinstance(document.value, dict):
         raise BadInputError("the file is not an experiment: it must be a mapping with name, hosts, systems, …", "`hydrotest init --list` shows files to begin with.",
@@ -47,6 +48,8 @@ def experiment_of(document: Document) -> Experiment:
         experiment = Experiment.model_validate(document.value)
     except ValidationError as error:
         raise translated(error, document) from error
+    if opens_files:
+        check_files(experiment, document)
     check_references(experiment, document)
     if experiment.lab is not None:
         hosts = scaled(experiment.hosts, experiment.lab, memory_needed(experiment))

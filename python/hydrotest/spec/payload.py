@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +34,11 @@ class Payload(Model):
         if path.stat().st_size > PAYLOAD_BYTES_MAX:
             raise ValueError(f"{self.file} has more than {PAYLOAD_BYTES_MAX >> 20} MiB")
         return path.read_bytes()
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the file."""
+        return hashlib.sha256(self.content).hexdigest()
 
     @cached_property
     def sizes(self) -> Distribution:

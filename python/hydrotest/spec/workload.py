@@ -140,6 +140,9 @@ class Workload(Model):
         """Rows that are written before anything is measured."""
         return 0
 
+    def check_files(self, name: str, checker: Checker) -> None:
+        """Raises `BadInputError` for a file that it names and that cannot be used. A run that is over is read without."""
+
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
         """Raises `BadInputError` for what does not fit the rest of the file."""
         self.check_generators(name, experiment, checker)

@@ -25,9 +25,11 @@ use crate::partitions::{TOPIC_WAIT, await_ends, brokers};
 use crate::protocol::{CONCURRENT_TRANSACTIONS, OWN_PREFIX, UNKNOWN_TOPIC_ID, error_name, is_passing, topic_name};
 
 const SERVER_TIMEOUT_MS: i32 = 20_000;
-/// Topics that are made or deleted with one request: a controller takes at most 10,000 partitions in one
-/// (`QuorumController.MAX_RECORDS_PER_USER_OP`).
+/// Topics that are made or deleted with one request …
 const TOPICS_AT_ONCE: usize = 200;
+/// … and at most so many records for them in the controller's log (`QuorumController.MAX_RECORDS_PER_USER_OP`): one for each topic,
+/// partition and setting.
+const RECORDS_AT_ONCE: usize = 10_000;
 /// Time after which a coordinator aborts an abandoned transaction; Kafka's own `transaction.timeout.ms`.
 const TRANSACTION_TIMEOUT_MS: i32 = 60_000;
 
@@ -98,8 +100,18 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
             replication,
             config,
         } => {
-            let ids = create_topics(&Access::new(cluster)?, topics, *partitions, *replication, config)?;
-            Ok(serde_json::json!({ "ids": ids }))
+            let mut ids = BTreeMap::new();
+            let made = create_topics(
+                &Access::new(cluster)?,
+                topics,
+                *partitions,
+                *replication,
+                config,
+                &mut ids,
+            );
+            // What was made before a refusal has to be removed again: by its id.
+            let refused = made.err().map(|error| format!("{error:#}"));
+            Ok(serde_json::json!({ "ids": ids, "refused": refused }))
         }
         AdminQuery::SetScram {
             cluster,
@@ -171,21 +183,24 @@ pub fn identity(connection: &mut Connection, transactional_id: Option<&Transacti
     }
 }
 
-/// The ids of the topics, by name; null where brokers have none (before Kafka 2.8).
+/// Puts the ids of the topics into `ids`, by name, also of those that were made before a refusal; null where brokers have
+/// none (before Kafka 2.8).
 fn create_topics(
     access: &Access,
     topics: &[String],
     partitions: i32,
     replication: i16,
     config: &BTreeMap<String, String>,
-) -> Result<BTreeMap<String, Option<String>>> {
-    let mut ids = BTreeMap::new();
+    ids: &mut BTreeMap<String, Option<String>>,
+) -> Result<()> {
     let mut connection = access.open_any()?;
-    for part in topics.chunks(TOPICS_AT_ONCE) {
+    let each = partitions.max(1) as usize + 1 + config.len();
+    for part in topics.chunks((RECORDS_AT_ONCE / each).clamp(1, TOPICS_AT_ONCE)) {
         let wanted = part.iter().map(|topic| wanted(topic, partitions, replication, config));
         let request = CreateTopicsRequest::default()
             .with_timeout_ms(SERVER_TIMEOUT_MS)
             .with_topics(wanted.collect::<Result<_>>()?);
+        let mut refused = None;
         for result in &connection.call(&request)?.topics {
             let name = result.name.0.to_string();
             if let Some(refusal) = error_name(result.error_code) {
@@ -194,15 +209,19 @@ fn create_topics(
                     .as_ref()
                     .map(|text| format!(": {text}"))
                     .unwrap_or_default();
-                bail!("topic {name} was not created: {refusal}{detail}");
+                refused.get_or_insert(format!("topic {name} was not created: {refusal}{detail}"));
+                continue;
             }
             let id = (!result.topic_id.is_nil()).then(|| result.topic_id.to_string());
             ids.insert(name, id);
         }
+        if let Some(refused) = refused {
+            bail!("{refused}");
+        }
     }
     // CreateTopics answers before the leaders exist, and before every broker knows of them.
     await_ends(access, topics)?;
-    Ok(ids)
+    Ok(())
 }
 
 fn wanted(topic: &str, partitions: i32, replication: i16, config: &BTreeMap<String, String>) -> Result<CreatableTopic> {

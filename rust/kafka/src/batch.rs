@@ -45,6 +45,9 @@ pub struct Identity {
     pub is_transactional: bool,
 }
 
+/// Kafka's own `batch.size`.
+const RESERVED_BYTES: usize = 16 << 10;
+
 /// Writes records into a batch, in place: no copy between here and the socket buffer, unless they are compressed.
 #[derive(Debug)]
 pub struct BatchWriter {
@@ -56,7 +59,8 @@ pub struct BatchWriter {
 impl BatchWriter {
     /// A batch that holds at most `limit_bytes` before compression, and at least one record.
     pub fn new(limit_bytes: usize) -> Self {
-        let mut bytes = Vec::with_capacity(limit_bytes + 64);
+        // Of a thousand partitions with keys each has an open batch: large ones grow as they fill.
+        let mut bytes = Vec::with_capacity(limit_bytes.min(RESERVED_BYTES) + 64);
         bytes.resize(BATCH_HEADER_BYTES, 0);
         Self {
             bytes,

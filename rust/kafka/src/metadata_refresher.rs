@@ -1,5 +1,6 @@
 //! Refreshes the metadata of topics, and connects to its leaders, after a broker or a leadership was lost.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
@@ -74,7 +75,8 @@ fn round(
     };
     let mut connections = Vec::new();
     let mut reached = true;
-    for address in leaders.values() {
+    let addresses: BTreeSet<&String> = leaders.values().collect();
+    for address in addresses {
         if connected.contains(address) {
             continue;
         }

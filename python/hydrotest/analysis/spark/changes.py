@@ -42,13 +42,12 @@ def change_rows(log: EventLog, times: Sequence[StageTime] | None = None) -> list
     whole = application(log)
     seconds = whole.seconds or whole.with_tasks_s
     shares = wall_shares_s(log.stages)
-    spans = {id(stage): _span(stage) for stage in log.stages if stage.tasks}
     found: list[ChangeRow] = []
     stages = log.stages
+    shared = _shared(stages)
     for stage, stated in zip(stages, stage_times(stages) if times is None else times, strict=True):
         if stage.tasks:
-            others = [span for key, span in spans.items() if key != id(stage)]
-            slots = _slots(stage, log, spans[id(stage)], others)
+            slots = _slots(stage, log, shared[stage.number, stage.attempt])
             found += _of_stage(stage, stated, slots, shares.get((stage.number, stage.attempt), 0.0))
     found += _of_driver(whole)
     known = sorted(
@@ -63,14 +62,27 @@ def _span(stage: Stage) -> tuple[float, float]:
     return min(task.launched_s for task in stage.tasks), max(task.finished_s for task in stage.tasks)
 
 
-def _slots(stage: Stage, log: EventLog, span: tuple[float, float], others: Sequence[tuple[float, float]]) -> int | None:
+def _shared(stages: Sequence[Stage]) -> dict[tuple[int, int], bool]:
+    """Whether each attempt of a stage ran beside another one, for `SHARED_MIN` of its time."""
+    spans = sorted((*_span(stage), stage.number, stage.attempt) for stage in stages if stage.tasks)
+    found = {}
+    last_end = -math.inf
+    for index, (begin, end, number, attempt) in enumerate(spans):
+        enough = SHARED_MIN * (end - begin)
+        is_shared = min(end, last_end) - begin > enough
+        for its_begin, its_end, *_ in itertools.islice(spans, index + 1, None):
+            if is_shared or end - its_begin <= enough:
+                break  # no later one shares more
+            is_shared = min(end, its_end) - its_begin > enough
+        found[number, attempt] = is_shared
+        last_end = max(last_end, end)
+    return found
+
+
+def _slots(stage: Stage, log: EventLog, is_shared: bool) -> int | None:
     """Slots that the stage had: those of the executors of its time; beside other stages no more than it used."""
-    begin, end = span
-    there = log.executors.slots_between(stage.cpus, begin, end)
-    if there is None:
-        return None
-    shared_s = max((min(end, its_end) - max(begin, its_begin) for its_begin, its_end in others), default=0.0)
-    if shared_s <= SHARED_MIN * (end - begin):
+    there = log.executors.slots_between(stage.cpus, *_span(stage))
+    if there is None or not is_shared:
         return there
     moments = sorted([(task.launched_s, 1) for task in stage.tasks] + [(task.finished_s, -1) for task in stage.tasks])
     return min(there, max(itertools.accumulate(change for _, change in moments)))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from hydrotest.audit.claim import Claim, Interval, Tool
 from hydrotest.audit.readers.command_line import number, options
 from hydrotest.printed.figures import Printed
-from hydrotest.printed.producer import INTERVAL, RESULT, WARM_UP, exceptions, produced
+from hydrotest.printed.producer import INTERVAL, RESULT, exceptions, produced
 from hydrotest.units import SIZES
 
 BUFFER_BYTES = 32 * SIZES["MiB"]
@@ -29,9 +29,8 @@ def claims(text: str) -> list[Claim]:
     found = []
     lines = list(RESULT.finditer(text))
     at = 0
-    for line in lines:
-        is_steady = bool(line["steady"])
-        if not is_steady and WARM_UP.search(text) and any(other["steady"] for other in lines):
+    for line, following in zip(lines, [*lines[1:], None], strict=True):
+        if not line["steady"] and following is not None and following["steady"]:
             continue  # of both: its steady state counts
         given = options(text[: line.start()], CALLED)
         before = [produced(one) for one in INTERVAL.finditer(text, at, line.start())]

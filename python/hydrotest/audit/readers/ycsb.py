@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from hydrotest.audit.claim import Claim, Interval, Loop, Tool
 from hydrotest.audit.readers.command_line import number, options
@@ -35,12 +36,12 @@ def claims(text: str) -> list[Claim]:
     threads, target = number(given, "threads", "threadcount"), number(given, "target")
     ops = {name: block for name, block in blocks.items() if name != _ALL and "Operations" in block}
     counted = {name: block for name, block in ops.items() if not name.startswith((INTENDED, *_OF_OTHERS))}
-    whole, operations = blocks.get(_ALL, {}), sum(block["Operations"].value for block in counted.values())
+    whole, operations = blocks.get(_ALL, {}), _operations(ops, counted)
     status = [(float(one["seconds"]), float(one["rate"])) for one in _STATUS.finditer(text)]
     runtime = whole.get("RunTime(ms)")
     took_s = runtime.value / 1e3 if runtime else 0.0
     busy_s = sum(
-        block["Operations"].value * block["AverageLatency(us)"].value / 1e6 for block in ops.values() if "AverageLatency(us)" in block
+        block["Operations"].value * block["AverageLatency(us)"].value / 1e6 for block in counted.values() if "AverageLatency(us)" in block
     )
     failed = sum(value.value for block in counted.values() for key, value in block.items() if key.startswith("Return=") and key not in _OK)
     return [
@@ -51,6 +52,12 @@ def claims(text: str) -> list[Claim]:
               target=Printed(target) if target else None, loop=Loop.CLOSED),
         *(_op(name, block, runtime) for name, block in ops.items()),
     ]  # fmt: skip
+
+
+def _operations(ops: Mapping[str, Mapping[str, Printed]], counted: Mapping[str, Mapping[str, Printed]]) -> float:
+    """As the throughput counts them: a read-modify-write is one, and its read and its update are in the blocks of reads and updates."""
+    twice = ops.get("READ-MODIFY-WRITE", {}).get("Operations", Printed(0.0)).value
+    return sum(block["Operations"].value for block in counted.values()) - twice
 
 
 def _op(name: str, block: dict[str, Printed], runtime: Printed | None) -> Claim:

@@ -16,7 +16,7 @@ from hydrotest.spec.load import load_experiment
 
 def down(experiment: Path, hosts: Path | None, as_json: bool) -> int:
     """Ends and removes held clusters, and prints them."""
-    spec, _ = load_experiment(experiment, hosts)
+    spec, _ = load_experiment(experiment, hosts, opens_files=False)
     ended, found = take_down(spec)
     removed = [str(path) for path in found]
     remote = spec.hosts_of(SshHost) | spec.hosts_of(CommandHost)

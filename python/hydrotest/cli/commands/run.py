@@ -22,6 +22,7 @@ from hydrotest.run.lifecycle.controller import Controller, Ended
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.interrupt import cancel_on_signals
 from hydrotest.spec.attach import attached
+from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.spec.lines import Document
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.combined import Combined
@@ -47,7 +48,7 @@ def run(experiment: Path, hosts: Path | None, out: Path | None, only: str | None
         raise BadInputError("--only combined: it runs at fractions of the isolated limits, and a new run folder has none",
                             "Call it with --only isolated --out DIR first, then with --only combined --out DIR --resume; or give the test `rates`.",
                             file=experiment)  # fmt: skip
-    folder = _open_folder(document.text.encode(), spec, out, resume)
+    folder = open_folder(document.text.encode(), spec, out, resume)
     console = err_console()
     try:
         with progress_on(console) as listener:
@@ -110,7 +111,8 @@ def _report_on(ended: Ended, folder: RunFolder, spec: Experiment) -> None:
         ended.error = ended.error or failed
 
 
-def _open_folder(experiment: bytes, spec: Experiment, out: Path | None, resume: bool) -> RunFolder:
+def open_folder(experiment: bytes, spec: Experiment, out: Path | None, resume: bool) -> RunFolder:
+    """The run's folder, new or gone on with. Raises `BadInputError` where another experiment, or other payloads, were its."""
     if resume:
         if out is None:
             raise BadInputError("--resume needs the folder of the run to go on with", "Add `--out DIR`.")
@@ -119,11 +121,22 @@ def _open_folder(experiment: bytes, spec: Experiment, out: Path | None, resume: 
             raise BadInputError(
                 "the run was made with another experiment file", "Resume with the same file, or begin anew in another folder.", file=out
             )
+        if (out / layout.PAYLOADS).exists() and folder.read_json(layout.PAYLOADS) != _payloads(spec):
+            raise BadInputError(
+                "the run was made with another payload", "Resume with the same file, or begin anew in another folder.", file=out
+            )
         folder.lock()
         return folder
     folder = RunFolder(out or Path("runs") / f"{spec.name}-{datetime.now():%Y%m%d-%H%M%S}")
     folder.create(experiment)
+    if payloads := _payloads(spec):
+        folder.write_json(layout.PAYLOADS, payloads)
     return folder
+
+
+def _payloads(spec: Experiment) -> dict[str, str]:
+    """Digests of the files that values of records are from, by workload."""
+    return {name: one.payload.digest for name, one in spec.workloads_of(KafkaProduce) if one.payload is not None}
 
 
 def _execute(spec: Experiment, folder: RunFolder, listener: Listener, only: str | None) -> Ended:

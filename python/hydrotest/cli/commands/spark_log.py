@@ -66,8 +66,10 @@ def show_spark_log(path: Path, against: Path | None, as_json: bool) -> int:
     first = most_first(rows)
     for sheet in (stage_sheet(first), where_sheet(first)):
         print_sheet(sheet, out)
-        for sentence in [*rest_sentence(rows), *doubt_sentences(rows)]:
+        for sentence in doubt_sentences(rows):
             print_text(f"• {sentence}", out)
+    for sentence in rest_sentence(rows):
+        print_text(f"• {sentence}", out)
     for sheet in (job_sheet(jobs), execution_sheet(queries)):
         if sheet.rows:
             print_sheet(sheet, out)

@@ -14,7 +14,7 @@ from hydrotest.spec.load import load_experiment
 
 def status(experiment: Path, hosts: Path | None, as_json: bool) -> int:
     """Prints what is up, and what killed runs left."""
-    spec, _ = load_experiment(experiment, hosts)
+    spec, _ = load_experiment(experiment, hosts, opens_files=False)
     found, left = standing(spec), abandoned(scratch_root(spec))
     if as_json:
         print_json({"up": [asdict(one) for one in found], "left": [str(path) for path in left]})

@@ -208,7 +208,7 @@ def _binding_hosts(summary: Summary) -> dict[str, list[str]]:
 
 def _keys(folder: RunFolder, seen: Glance) -> dict[str, list[Key]]:
     """Of each card: the keys of the experiment file that it comes from."""
-    _, document = load_experiment(folder.path / layout.EXPERIMENT)
+    _, document = load_experiment(folder.path / layout.EXPERIMENT, opens_files=False)
     found = {}
     for card in seen.cards:
         places: dict[str, Path_] = {"workload": ("workloads", card.workload), "objective": ("objectives", card.workload)}

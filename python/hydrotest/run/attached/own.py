@@ -45,10 +45,14 @@ class OwnThings:
         """Makes a topic, or several alike (`load.kafka.topic_names`), and waits until they can be used. Raises `TrialFailedError`, also
         where there is one of that name."""
         names = load_kafka.topic_names(topic, topics)
-        for name in names:
-            self._owned.note("intended", name)
-        for name, identity in (await load_kafka.create_topics(host, cluster, names, settings, config)).items():
-            self._made(name, identity, partial(self.remove_topic, host, cluster, name))
+        self._owned.note_all("intended", dict.fromkeys(names))
+        made, refused = await load_kafka.create_topics(host, cluster, names, settings, config)
+        for name, identity in made.items():
+            self._identities[name] = identity
+            self._removals[name] = partial(self.remove_topic, host, cluster, name)
+        self._owned.note_all("made", made)
+        if refused is not None:
+            raise TrialFailedError(refused, "See the log of the brokers.")
 
     async def remove_topic(self, host: Host, cluster: Cluster, topic: str, topics: int = 1) -> None:
         """Removes what `make_topic` made; in a cluster that others use only by the ids that they got."""
@@ -56,7 +60,9 @@ class OwnThings:
         if names:
             await load_kafka.delete_topics(host, cluster, {name: self._identities.get(name) for name in names})
         for name in names:
-            self._gone(name)
+            self._identities.pop(name, None)
+            self._removals.pop(name, None)
+        self._owned.note_all("removed", dict.fromkeys(names))
 
     async def make_keyspace(
         self, host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad, data_center: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -56,11 +56,13 @@ class Owned:
 
     def note(self, event: Event, name: str, identity: str | None = None) -> None:
         """Writes down that something is about to be made, was made, or was removed."""
-        if event == "removed":
-            self._left.discard(name)
-        else:
-            self._left.add(name)
-        self._write({"event": event, "name": name, "identity": identity})
+        self.note_all(event, {name: identity})
+
+    def note_all(self, event: Event, things: Mapping[str, str | None]) -> None:
+        """The same of several at once, by name and identity."""
+        self._left = self._left - things.keys() if event == "removed" else self._left | things.keys()
+        if things:
+            self._write(*({"event": event, "name": name, "identity": identity} for name, identity in things.items()))
 
     def close(self) -> None:
         """Ends it; if nothing is left, without a trace."""
@@ -68,12 +70,12 @@ class Owned:
             self._lock.release(remove=not self._left)
             self._lock = None
 
-    def _write(self, entry: dict[str, str | None]) -> None:
+    def _write(self, *entries: dict[str, str | None]) -> None:
         if self._path is None:
             return
         # On disk before the cluster is asked: a power cut must not leave what nobody knows of.
         with self._path.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(entry) + "\n")
+            out.write("".join(json.dumps(entry) + "\n" for entry in entries))
             out.flush()
             os.fsync(out.fileno())
 

@@ -23,6 +23,11 @@ from hydrotest.store.records import Load, Outcome, Trial
 IN_FLIGHT_BYTES_MAX = 2 << 30
 """A generator must not take the memory of the system under load; a cap that is hit is reported."""
 RETAINED_BYTES_MIN = 256 << 20
+RETAINED_IN_ALL_MIN = 6 * RETAINED_BYTES_MIN
+RETAINED_PARTITION_MIN = 4 << 20
+"""Of many partitions each keeps less, and at least four of the smallest segments."""
+SATURATING_MAX = 2_000_000
+"""Records in flight of a generator that is to saturate: what 100 partitions take with Kafka's defaults is 70,000."""
 RETAINED_ATTACHED_MS = 3_600_000
 RETAINED_S = 120.0
 """A soak's topic keeps at least this much of each partition."""
@@ -35,8 +40,6 @@ class Produce(Rated):
         super().__init__(name, spec, bench)
         self.spec: KafkaProduce = spec
         self.cluster = bench.systems["kafka"].cluster
-        self._placed: set[str] = set()
-        """Hosts with the payload."""
         self.last_read: Outcome | None = None
         """The result of the last reading back of all records."""
 
@@ -72,16 +75,15 @@ class Produce(Rated):
         return Part(self.name, self.spec.kind, self.generators(topic, number, load_spec, plan), set_up, None, account, tear_down)
 
     def _payload_on(self, host: Host) -> PurePath:
-        return host.scratch(self.bench.run) / f"payload-{self.name}"
+        assert self.spec.payload is not None
+        return host.scratch(self.bench.run) / f"payload-{self.spec.payload.digest[:16]}"
 
     async def place_payload(self) -> None:
-        """Puts the file with the contents of its records on the hosts of its generators, once."""
+        """Puts the file with the contents of its records on the hosts of its generators; again where a host was lost and swept."""
         if self.spec.payload is not None:
-            for host in self.hosts:
-                if host.name not in self._placed:
-                    await host.make_folder(host.scratch(self.bench.run))
+            for host in dict.fromkeys(self.hosts):
+                if await host.size(self._payload_on(host)) != len(self.spec.payload.content):
                     await host.put(self._payload_on(host), self.spec.payload.content)
-                    self._placed.add(host.name)
 
     async def make_topic(self, topic: str, config: Mapping[str, str] | None = None) -> None:
         """Its topic, or topics, with the settings that the experiment gives them."""
@@ -111,14 +113,16 @@ class Produce(Rated):
 
     def _retention(self, rate_per_s: float) -> dict[str, str]:
         """Keeps a soak's disk from filling: old segments go, long after a follower has read them."""
-        kept = max(RETAINED_BYTES_MIN, round(rate_per_s * self.spec.record_bytes * RETAINED_S / self.spec.partitions_in_all))
-        return {"retention.bytes": str(kept), "segment.bytes": str(RETAINED_BYTES_MIN // 4)}
+        least = max(RETAINED_PARTITION_MIN, min(RETAINED_BYTES_MIN, RETAINED_IN_ALL_MIN // self.spec.partitions_in_all))
+        kept = max(least, round(rate_per_s * self.spec.record_bytes * RETAINED_S / self.spec.partitions_in_all))
+        return {"retention.bytes": str(kept), "segment.bytes": str(least // 4)}
 
     def generators(self, topic: str, number: int, load_spec: LoadSpec, plan: TrialPlan) -> list[Generator]:
         """The producing generators for one trial."""
-        saturating = load_kafka.saturating_in_flight(self.spec) * self.generator_count
-        load = load_spec.load(self.spec.arrivals, self.bench.seed(self.name, number), saturating)
         most = round(IN_FLIGHT_BYTES_MAX / (self.spec.record_bytes + BATCH_BYTES_PER_RECORD))
+        # Of thousands of partitions a pipeline that is full everywhere would not fit into the memory.
+        saturating = min(load_kafka.saturating_in_flight(self.spec), SATURATING_MAX, most) * self.generator_count
+        load = load_spec.load(self.spec.arrivals, self.bench.seed(self.name, number), saturating)
         settings = self.bench.load_settings(self.name, load, plan, min(self.bench.in_flight_cap(self.name, load_spec, plan), most))
         return load_kafka.producers(
             self.name, self.spec, self.hosts * load_spec.times, self.cluster, topic, number, settings, plan.purpose == Purpose.FAULT,
