@@ -255,7 +255,7 @@ impl RecordGenerator {
     /// The next record.
     pub(crate) fn make(&mut self) -> NewRecord<'_> {
         if !self.places.is_empty() {
-            return self.from_payload();
+            return self.next_content();
         }
         let (size, random) = self.fixed.unwrap_or_else(|| {
             let size = self.sizes.number() as usize;
@@ -273,7 +273,7 @@ impl RecordGenerator {
     }
 
     /// The threads of a trial take the contents in turns.
-    fn from_payload(&mut self) -> NewRecord<'_> {
+    fn next_content(&mut self) -> NewRecord<'_> {
         let (at, size) = self.places[self.turn % self.places.len()];
         self.turn = (self.turn + self.shares) % self.places.len().saturating_mul(self.shares);
         NewRecord {

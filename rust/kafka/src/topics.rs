@@ -16,6 +16,9 @@ pub fn names(topic: &str, topics: u32) -> Vec<String> {
     }
 }
 
+/// A topic, and what a request holds of each of its partitions, by their indices.
+pub type OfTopic<T> = (TopicName, Vec<(i32, T)>);
+
 /// Topics with as many partitions each.
 #[derive(Debug)]
 pub struct Topics {
@@ -50,7 +53,7 @@ impl Topics {
     }
 
     /// What a request holds of each topic: `items` have a partition's number, and take its index in its topic.
-    pub fn by_topic<T>(&self, items: impl IntoIterator<Item = (i32, T)>) -> Vec<(TopicName, Vec<(i32, T)>)> {
+    pub fn by_topic<T>(&self, items: impl IntoIterator<Item = (i32, T)>) -> Vec<OfTopic<T>> {
         let mut found: BTreeMap<usize, Vec<(i32, T)>> = BTreeMap::new();
         for (number, item) in items {
             let topic = (number / self.each) as usize;
