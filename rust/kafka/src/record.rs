@@ -48,6 +48,9 @@ pub struct RecordSettings {
     pub payload: Option<PayloadFile>,
 }
 
+/// Where a content begins among all, and how long it is, with its stamp.
+type Place = (usize, usize);
+
 /// Contents of values from a file, used in rotation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -68,7 +71,7 @@ pub enum PayloadForm {
 
 impl PayloadFile {
     /// The contents, each with room for the stamp before it, and where each begins and how long it is.
-    fn read(&self) -> Result<(Vec<u8>, Vec<(usize, usize)>)> {
+    fn read(&self) -> Result<(Vec<u8>, Vec<Place>)> {
         let bytes = std::fs::read(&self.path).with_context(|| format!("{} cannot be read", self.path.display()))?;
         let contents: Vec<&[u8]> = match self.form {
             PayloadForm::Lines => bytes
@@ -159,7 +162,7 @@ pub(crate) struct RecordGenerator {
     headers: Vec<u8>,
     pool: Vec<u8>,
     /// Of a payload's contents in the pool: begin and length; and the next one of this thread, and its step.
-    places: Vec<(usize, usize)>,
+    places: Vec<Place>,
     turn: usize,
     shares: usize,
     at: usize,
