@@ -17,7 +17,8 @@ from hydrotest.imports.nosqlbench import import_nosqlbench
 from hydrotest.imports.note import Aim, Fate, Imported, Why
 from hydrotest.imports.omb import import_omb
 from hydrotest.imports.producer_perf import import_producer_perf
-from hydrotest.imports.stress import distribution, import_stress
+from hydrotest.imports.stress import import_stress
+from hydrotest.imports.stress_words import distribution
 from hydrotest.imports.yaml_lines import read_lined
 from hydrotest.report.wording.imported import WORDS, note_words
 from hydrotest.spec.lines import parse_document

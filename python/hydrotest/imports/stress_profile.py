@@ -1,0 +1,219 @@
+"""A profile of cassandra-stress, for `user profile=…`: a table of one's own, and statements. (`StressProfile`.)"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from hydrotest.errors import BadInputError
+from hydrotest.imports.note import Imported, Why
+from hydrotest.imports.stress_words import distribution, weight_of
+from hydrotest.imports.yaml_lines import Lined, read_lined
+
+TYPES = frozenset({"ascii", "bigint", "blob", "boolean", "date", "decimal", "double", "float", "inet", "int", "smallint", "text", "time", "timestamp",
+                   "timeuuid", "tinyint", "uuid", "varchar", "varint"})  # fmt: skip
+"""Types of columns that hydrotest makes values of."""
+
+
+def read_user(text: str, out: Imported, store: dict[str, Any]) -> None:
+    """The statements of a profile. Raises `BadInputError`."""
+    profile = re.search(r"profile=(\S+)", text)
+    if profile is None:
+        raise BadInputError("`user` has no profile", "Write `user profile=FILE.yaml ops(insert=1)`.")
+    ops = re.search(r"ops\(([^()]*)\)", text)
+    weights = (
+        {name.strip(): weight_of(value) for name, _, value in (pair.partition("=") for pair in ops[1].split(",")) if name.strip()}
+        if ops
+        else {"insert": 1.0}
+    )
+    out.kept(f"ops({', '.join(f'{name}={value:g}' for name, value in weights.items())})", "weights of the statements")
+    _Profile(read_lined(Path(profile[1]), "profile"), out, store, weights).read()
+
+
+class _Profile:
+    """A profile: table, columns, insert, queries."""
+
+    def __init__(self, lined: Lined, out: Imported, store: dict[str, Any], weights: dict[str, float]) -> None:
+        self.lined = lined
+        self.out = out
+        self.store = store
+        self.weights = weights
+        definition = without_comments(str(lined.values.get("table_definition", "")))
+        if "create table" not in definition.lower():
+            raise BadInputError(
+                "the profile has no `table_definition`", "Add its CREATE TABLE: hydrotest makes the table anew.", file=lined.file
+            )
+        self.table = _without_keyspace(" ".join(definition.split()).rstrip("; "))
+        types, self.keys = _columns_of(self.table)
+        if any(kind.startswith("counter") for kind in types.values()):
+            raise BadInputError("a table of counters is not written by INSERT, and cassandra-stress's own counters have no counterpart",
+                                "Write the updates as `statements` of your own.", file=lined.file, line=lined.lines.get("table_definition"))  # fmt: skip
+        self.columns = [name for name, kind in types.items() if name in self.keys or re.split(r"\W", kind)[0] in TYPES]
+        for name, kind in types.items():
+            if name not in self.columns:
+                out.left_out(f"{name} {kind}", Why.COLUMN_TYPE, **lined.where("table_definition"))
+
+    def read(self) -> None:
+        self.out.experiment["name"] = re.sub(r"[^a-z0-9]+", "-", self.lined.file.stem.lower()).strip("-")[:40] or "profile"
+        extras = [" ".join(without_comments(str(one)).split()).rstrip("; ") for one in self.lined.values.get("extra_definitions") or ()]
+        self.store["table"] = [self.table, *extras] if extras else self.table
+        self.out.kept("table_definition", "table", **self.lined.where("table_definition"))
+        if extras:
+            self.out.kept("extra_definitions", "table", **self.lined.where("extra_definitions"))
+        self._statements()
+        self._values()
+        for key in self.lined.values:
+            match key:
+                case "keyspace" | "table" | "specname":
+                    self.out.left_out(key, Why.NAME_ONLY, **self.lined.where(key))
+                case "keyspace_definition":
+                    self.out.changed(key, "strategy, replication", Why.ONE_NODE, **self.lined.where(key))
+                case "insert":
+                    self._insert(self.lined.values[key] or {})
+                case "token_range_queries":
+                    self.out.left_out(key, Why.NO_COUNTERPART, **self.lined.where(key))
+                case "table_definition" | "extra_definitions" | "columnspec" | "queries":
+                    pass
+                case _:
+                    self.out.left_out(key, Why.NO_COUNTERPART, **self.lined.where(key))
+
+    def _statements(self) -> None:
+        name = _table_name(self.table)
+        statements: dict[str, Any] = {}
+        queries = self.lined.values.get("queries") or {}
+        if "insert" in self.weights or any(verb_is_read(one) for one in queries.values()):
+            marks = ", ".join("?" for _ in self.columns)
+            statements["insert"] = {
+                "cql": f"INSERT INTO {name} ({', '.join(self.columns)}) VALUES ({marks})",
+                "weight": self.weights.get("insert", 0),
+            }
+            self.out.kept(f"insert={self.weights.get('insert', 0):g}", "statements.insert", **self.lined.where("insert"))
+        for query, weight in self.weights.items():
+            if query == "insert":
+                continue
+            given = queries.get(query)
+            if given is None:
+                raise BadInputError(f"the profile has no query {query!r}", f"It has {', '.join(queries) or 'none'}.", file=self.lined.file)
+            cql = " ".join(str(given["cql"]).split()).rstrip("; ")
+            statements[_name(query)] = {"cql": cql, "weight": weight}
+            fields = given.get("fields", "samerow")
+            if fields == "multirow":
+                self.out.changed(
+                    f"queries.{query}: fields: multirow",
+                    f"statements.{_name(query)}",
+                    Why.ROWS_PER_PARTITION,
+                    **self.lined.where("queries"),
+                )
+            else:
+                self.out.kept(f"queries.{query}", f"statements.{_name(query)}", **self.lined.where("queries"))
+        for query in queries:
+            if query not in self.weights:
+                self.out.left_out(f"queries.{query} (not in ops)", Why.NAME_ONLY, **self.lined.where("queries"))
+        self.store["statements"] = statements
+
+    def _values(self) -> None:
+        values: dict[str, str] = {}
+        keys = None
+        for spec in self.lined.values.get("columnspec") or ():
+            name, where = str(spec.get("name")), self.lined.where("columnspec")
+            if name not in self.columns:
+                self.out.left_out(f"columnspec {name}", Why.COLUMN_TYPE, **where)
+                continue
+            if "population" in spec:
+                drawn = distribution(str(spec["population"]))
+                if name in self.keys[:1] and keys is None:
+                    keys = drawn
+                    text = f"keys: {drawn.text}"
+                else:
+                    values[name] = (
+                        drawn.text
+                        if drawn.text.startswith("uniform") or drawn.text.startswith("gaussian")
+                        else f"uniform({drawn.low}, {drawn.high + 1})"
+                    )
+                    text = f"values: {{{name}: {values[name]}}}"
+                said = f"columnspec {name}: population: {spec['population']}"
+                (self.out.kept(said, text, **where) if drawn.is_exact else self.out.changed(said, text, Why.DISTRIBUTION, **where))
+            if "size" in spec and (name in values or name in self.keys):
+                self.out.left_out(f"columnspec {name}: size: {spec['size']}", Why.FROM_POPULATION, **where)
+            elif "size" in spec:
+                drawn = distribution(str(spec["size"]))
+                low = max(drawn.low, 1)
+                values[name] = f"uniform({low} B, {max(drawn.high, low)} B)"
+                said = f"columnspec {name}: size: {spec['size']}"
+                kept = drawn.is_exact and (drawn.low == drawn.high or str(spec["size"]).lower().startswith("uniform"))
+                (self.out.kept(said, f"values: {{{name}: {values[name]}}}", **where) if kept
+                 else self.out.changed(said, f"values: {{{name}: {values[name]}}}", Why.DISTRIBUTION, **where))  # fmt: skip
+            if "cluster" in spec:
+                drawn = distribution(str(spec["cluster"]))
+                if name in values:
+                    self.out.left_out(f"columnspec {name}: cluster: {spec['cluster']}", Why.ROWS_PER_PARTITION, **where)
+                    continue
+                values[name] = f"uniform(0, {max(drawn.high, 1)})"
+                self.out.changed(
+                    f"columnspec {name}: cluster: {spec['cluster']}", f"values: {{{name}: {values[name]}}}", Why.ROWS_PER_PARTITION, **where
+                )
+        self.store["keys"] = keys.text if keys is not None else self.store["keys"]
+        if values:
+            self.store["values"] = values
+
+    def _insert(self, given: dict[str, Any]) -> None:
+        for key, value in given.items():
+            said = f"insert: {key}: {value}"
+            is_one = str(value).lower().replace(" ", "") in ("fixed(1)", "fixed(1)/1", "unlogged")
+            if is_one:
+                self.out.kept(said, "one row a statement", **self.lined.where("insert"))
+            elif key == "condition":
+                self.out.left_out(said, Why.CONDITION, **self.lined.where("insert"))
+            else:
+                self.out.left_out(said, Why.BATCHES, **self.lined.where("insert"))
+
+
+def without_comments(cql: str) -> str:
+    """CQL without `-- …`, `// …` and `/* … */`: it is written on one line here, which they would end."""
+    return re.sub(r"/\*.*?\*/|(?:--|//)[^\n]*", " ", cql, flags=re.DOTALL)
+
+
+def verb_is_read(query: Any) -> bool:
+    """True for a SELECT."""
+    return str(query.get("cql", "") if isinstance(query, dict) else query).lstrip().lower().startswith("select")
+
+
+def _name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", text)
+
+
+def _without_keyspace(table: str) -> str:
+    return re.sub(r"(create\s+table\s+(?:if\s+not\s+exists\s+)?)[\w\"]+\.([\w\"]+)", r"\1\2", table, count=1, flags=re.IGNORECASE)
+
+
+def _table_name(table: str) -> str:
+    match = re.search(r"create\s+table\s+(?:if\s+not\s+exists\s+)?([\w.\"]+)", table, re.IGNORECASE)
+    assert match is not None
+    return match[1].rpartition(".")[2]
+
+
+def _columns_of(table: str) -> tuple[dict[str, str], list[str]]:
+    """The types of its columns by name, and the names of its primary key."""
+    inside = table[table.index("(") + 1 :]
+    depth, parts, part = 0, [], ""
+    for letter in inside:
+        if letter == ")" and depth == 0:
+            break
+        depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append(part)
+            part = ""
+        else:
+            part += letter
+    columns: dict[str, str] = {}
+    keys: list[str] = []
+    for one in [*parts, part]:
+        text = one.strip()
+        if text.lower().startswith("primary key"):
+            keys = re.findall(r"\w+", text[len("primary key") :])
+        elif text:
+            columns[text.split()[0]] = text.split(None, 1)[1].lower() if " " in text else ""
+            if "primary key" in text.lower():
+                keys = [text.split()[0]]
+    return columns, keys
