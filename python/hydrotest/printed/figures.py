@@ -36,6 +36,11 @@ class Printed:
     def high(self) -> float:
         return self.value + self.slack
 
+    def over(self, other: Printed) -> Printed:
+        """A quotient, with what rounding leaves open of both; the other one is not zero."""
+        value = self.value / other.value
+        return Printed(value, abs(value) * (self.slack / abs(self.value or 1.0) + other.slack / abs(other.value)))
+
     def times(self, factor: float) -> Printed:
         """In another unit."""
         return Printed(self.value * factor, self.slack * abs(factor))

@@ -20,17 +20,11 @@ def agree(first: Printed, second: Printed, share: float = AGREE) -> bool:
     return abs(first.value - second.value) <= first.slack + second.slack + share * max(abs(first.value), abs(second.value))
 
 
-def quotient(above: Printed, below: Printed) -> Printed:
-    """A quotient, with what rounding leaves open of both."""
-    value = above.value / below.value
-    return Printed(value, abs(value) * (above.slack / abs(above.value or 1.0) + below.slack / abs(below.value)))
-
-
 def rate_is_count_by_time(claim: Claim) -> Iterator[Finding]:
     """Rate = count ÷ time."""
     if claim.rate is None or claim.count is None or claim.seconds is None or claim.seconds.value <= 0:
         return
-    implied = quotient(claim.count, claim.seconds)
+    implied = claim.count.over(claim.seconds)
     if not agree(claim.rate, implied):
         yield Finding(Code.RATE_IS_NOT_COUNT_BY_TIME, {"rate": claim.rate.value, "count": claim.count.value, "seconds": claim.seconds.value,
                                                        "implied": implied.value, "implied_seconds": claim.count.value / claim.rate.value})  # fmt: skip
@@ -41,7 +35,7 @@ def bytes_fit(claim: Claim) -> Iterator[Finding]:
     if claim.bytes_per_s is None:
         return
     if claim.bytes_in_all is not None and claim.seconds is not None and claim.seconds.value > 0:
-        implied = quotient(claim.bytes_in_all, claim.seconds)
+        implied = claim.bytes_in_all.over(claim.seconds)
         if not agree(claim.bytes_per_s, implied):
             yield Finding(
                 Code.BYTES_DO_NOT_FIT, {"bytes_per_s": claim.bytes_per_s.value, "implied": implied.value, "seconds": claim.seconds.value}

@@ -60,16 +60,9 @@ def _block(block: str, before: str, run: str, where: str) -> list[Claim]:
     partitions = figures[None].get("partitions_per_s")
     sums = [Pair(name, figures[None][key], Printed(sum(parts))) for key, name in (("count", "partitions"), ("errors", "errors"))
             if key in figures[None] and (parts := [figures[op][key].value for op in ops if key in figures[op]])]  # fmt: skip
-    if partitions is not None and seconds is not None and "count" in figures[None] and seconds.value > 0:
-        # An operation may write several partitions: they are counted, and operations are not.
-        count = figures[None]["count"]
-        sums.append(
-            Pair(
-                "partition rate",
-                partitions,
-                Printed(count.value / seconds.value, count.value / seconds.value * seconds.slack / seconds.value),
-            )
-        )
+    if partitions is not None and seconds is not None and seconds.value > 0 and total.count is None and "count" in figures[None]:
+        # An operation writes several partitions: they are counted, and operations are not.
+        sums.append(Pair("partition rate", partitions, figures[None]["count"].over(seconds)))
     every = _interval_s(before)
     # Errors of the whole are named once, not by kind again.
     whole = replace(
@@ -111,11 +104,8 @@ def _table(before: str) -> list[dict[str, str]]:
     lines = re.sub(r"^type\s+total ops", "type, total ops", before[heads[-1].start() :]).split("\n")
     names = [name.strip() for name in lines[0].split(",")]
     rows = ([cell.strip() for cell in line.split(",")] for line in lines[1:])
-    return [
-        dict(zip(names, cells, strict=True))
-        for cells in rows
-        if len(cells) == len(names) and cells[0] in ("total", *([cells[0]] if names[0] != "type" else []))
-    ]
+    whole = [dict(zip(names, cells, strict=True)) for cells in rows if len(cells) == len(names)]
+    return [row for row in whole if row.get("type", "total") == "total"]
 
 
 def _intervals(before: str) -> tuple[Interval, ...]:

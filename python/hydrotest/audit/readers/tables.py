@@ -15,7 +15,6 @@ from hydrotest.errors import BadInputError
 from hydrotest.printed.figures import Printed
 from hydrotest.units import SIZES
 
-ROWS_MAX = 100_000
 _NUMBER = re.compile(r"-?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9][0-9_]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,2})?")
 _CLOCK = re.compile(r"([0-9]+):([0-9]{2}):([0-9]{2})")
 RATES = ("records_per_s", "ops_per_s", "messages_per_s", "rows_per_s")

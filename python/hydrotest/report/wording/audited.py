@@ -51,7 +51,7 @@ def finding_words(finding: Finding) -> Said:
         case Code.MEAN_IMPOSSIBLE:
             bound = f"at least {show_ms(of['low'])}" if "low" in of else f"at most {show_ms(of['high'])}"
             return Said(
-                f"the mean is {show_ms(of['mean'])}; by the percentiles beside it, it is {bound}",
+                f"the mean is {show_ms(of['mean'])}; by its percentiles it is {bound}",
                 "They are not of the same operations. Use neither.",
             )
         case Code.RATE_IS_NOT_COUNT_BY_TIME:
