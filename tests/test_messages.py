@@ -12,8 +12,10 @@ from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.local import LocalHost
 from hydrotest.hosts.protocol import EVENTS, GREETING
 from hydrotest.load import cassandra, kafka
+from hydrotest.load.kafka_group import group_generator
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.kafka_group import KafkaGroup
 from hydrotest.store.records import Outcome, Second
 
 MESSAGES = Path("contract/messages")
@@ -78,6 +80,18 @@ def test_own_statements_settings() -> None:
     (filler,) = cassandra.populators("orders", workload, [HOST], Cluster(["127.0.0.1:9042"]), "hydrotest_x_orders", 1)
     assert [(one["name"], one["weight"]) for one in filler.settings["content"]["own"]["statements"]] == [("place", 1.0), ("look", 0.0)]
     assert (filler.settings["filled"], filler.settings["operations"]) == (False, 1_000_000)
+
+
+def test_group_settings() -> None:
+    given = {"kind": "kafka-group", "reads": "ingest", "groups": 2, "members": 3, "assignor": "cooperative-sticky", "commit": "sync"}
+    workload = KafkaGroup.model_validate({**given, "session": "9 s", "config": {"max.poll.records": 2000, "check.crcs": False}})
+    made = group_generator(
+        "readers", workload, HOST, Cluster(["127.0.0.1:9092"]), "hydrotest-x-ingest-1", 1, ["g-0", "g-1"], ["java", "-cp", "x"], None, 5.0,
+        9.0, 1000.0, True, 0,
+    )  # fmt: skip
+    assert made.settings == golden("group.settings.json")
+    # Each group reads what is written.
+    assert (made.offered, made.follows) == (2000.0, True)
 
 
 def test_the_protocol_is_the_one_that_was_agreed_on() -> None:

@@ -14,6 +14,7 @@ from hydrotest import __version__
 from hydrotest.analysis.by_test.doubling import doubling_rows
 from hydrotest.analysis.by_test.fault import fault_rows
 from hydrotest.analysis.by_test.files import file_rows
+from hydrotest.analysis.by_test.groups import group_rows
 from hydrotest.analysis.by_test.levels import given_rates, level_rows
 from hydrotest.analysis.by_test.profile import profile_rows
 from hydrotest.analysis.by_test.soak import soak_rows
@@ -113,6 +114,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         curves=curves(run, experiment, trials),
         interference=interference,
         integrity=integrity_rows(trials, journal),
+        groups=group_rows(experiment, trials),
         spark=batch.rows,
         jobs=job_rows(limits),
         scaling=scaling_rows(batch.rows),

@@ -7,11 +7,13 @@ from typing import Any
 
 from hydrotest.errors import MissingToolError
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Raise it with every change that the other side would not understand, here and in rust/core/src/wire.rs."""
 GREETING = {"protocol": PROTOCOL}
 """The controller's first line; the node's is the event `hello`."""
-EVENTS = frozenset({"hello", "clock", "looked", "ready", "started", "second", "histogram", "spawned", "exited", "sample", "done", "failed"})
+EVENTS = frozenset(
+    {"hello", "clock", "looked", "ready", "started", "second", "histogram", "member", "spawned", "exited", "sample", "done", "failed"}
+)
 """`Event` in rust/core/src/wire.rs."""
 REMEDY = "Install both from one source: `make install`."
 

@@ -20,7 +20,10 @@ from hydrotest.hosts.java import find_java
 from hydrotest.places import cache_home
 from hydrotest.store.lock import Lock
 
-MAINS = {"core": "hydrotest.jobs.Batch", "flow": "hydrotest.jobs.Flow", "files": "hydrotest.jobs.Press", "plain": "hydrotest.jobs.Plain"}
+MAINS = {
+    "core": "hydrotest.jobs.Batch", "flow": "hydrotest.jobs.Flow", "files": "hydrotest.jobs.Press", "plain": "hydrotest.jobs.Plain",
+    "group": "hydrotest.jobs.Member",
+}  # fmt: skip
 """The programs, each in its own folder, and their main classes."""
 
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
@@ -59,6 +59,16 @@ def shared(load: dict[str, Any], threads: int, hosts: Sequence[Host]) -> list[Ge
     ]
 
 
+class Handled(Protocol):
+    """Parts of a running generator that faults strike."""
+
+    def run_by(self, node: Node | None) -> None:
+        """The node that runs them; None: they are gone."""
+
+    def on_event(self, event: Event) -> None:
+        """Takes in that something that was asked for is done."""
+
+
 @dataclass(frozen=True)
 class Generator:
     """A generator ready to be started for one trial."""
@@ -85,11 +95,18 @@ class Generator:
     """True if it reads the others' records, until they have ended and all is read."""
     program: tuple[str, ...] = ()
     """The command, before its subcommand; if empty, that of its kind of workload."""
+    members: Handled | None = field(default=None, compare=False)
+    """What it runs that can be taken away and brought back."""
 
     @property
     def seconds(self) -> float:
         """The longest time for which it applies load, or reads."""
         return float(self.settings.get("load", self.settings)["seconds"])
+
+    @property
+    def drain_s(self) -> float:
+        """How long a follower itself waits for what was written last, where its settings say so."""
+        return float(self.settings.get("drain_s", 0.0))
 
     @property
     def give_up_s(self) -> float:
@@ -137,6 +154,8 @@ class RunningGenerator:
             await node.close()
             raise
         running.nice = ready["nice"]
+        if generator.members is not None:
+            generator.members.run_by(node)
         return running
 
     async def finish(self, folder: Path, on_second: OnSecond, patience_s: float = 0.0) -> Load:
@@ -160,6 +179,8 @@ class RunningGenerator:
                         on_second(generator, event)
                     case "histogram":
                         files.write(layout.histogram(name, event["which"], number), event["line"], HEADER)
+                    case "member" if generator.members is not None:
+                        generator.members.on_event(event)
                     case "done":
                         outcome = Outcome.model_validate(event["result"])
                         break
@@ -178,6 +199,8 @@ class RunningGenerator:
 
     async def end(self) -> None:
         """Ends its node; one that hangs is killed at once."""
+        if self.generator.members is not None:
+            self.generator.members.run_by(None)
         if self.hangs:
             await self.node.kill()
         await self.node.close()
@@ -209,7 +232,10 @@ async def run_generators(generators: list[Generator], folder: Path, on_go: Calla
                 await drain()
             for one in followers:
                 await one.node.command("written")
-            await _ended({one: tasks[one] for one in followers}, Patience.of(what_was_written_last=DRAIN_S, what_is_held_still=patience_s))
+            longest = max((one.generator.drain_s for one in followers), default=0.0)
+            await _ended(
+                {one: tasks[one] for one in followers}, Patience.of(what_was_written_last=DRAIN_S + longest, what_is_held_still=patience_s)
+            )
         by_workload: dict[str, list[Load]] = defaultdict(list)
         for task in tasks.values():
             by_workload[task.result().workload].append(task.result())

@@ -14,6 +14,7 @@ from hydrotest.report.dataflow import promise_sentences, step_sentences
 from hydrotest.report.doubling import doubling_sentences
 from hydrotest.report.fault import fault_sentences
 from hydrotest.report.files import files_sentences
+from hydrotest.report.groups import group_sentences
 from hydrotest.report.profile import profile_sentences
 from hydrotest.report.sections import Section
 from hydrotest.report.soak import soak_sentences
@@ -68,12 +69,12 @@ def headline(summary: Summary) -> list[Finding]:
 
 def _whether_lost(summary: Summary) -> list[str]:
     rows = summary.integrity
-    readers = {row.workload for row in summary.generator if row.kind in ("kafka-consume", "dataflow")}
+    readers = {row.workload for row in summary.generator if row.kind in ("kafka-consume", "kafka-group", "dataflow")}
     return [integrity_sentence(rows, readers), *reads_sentences(rows), *promise_sentences(summary.dataflow)]
 
 
 def _what_happens(summary: Summary) -> list[str]:
-    found = together_sentences(summary) + fault_sentences(summary.faults)
+    found = together_sentences(summary) + fault_sentences(summary.faults) + group_sentences(summary.groups)
     return found or ["No workloads ran together in this run."]
 
 
@@ -149,7 +150,11 @@ def _latency_sentence(summary: Summary) -> str:
 
 def end_to_end_sentence(summary: Summary) -> str | None:
     """A consumer's response times, and their accuracy; None if no consumer followed the writes."""
-    followed = [row for row in summary.generator if (row.kind == "kafka-consume" and row.tenancy == "combined") or row.kind == "dataflow"]
+    followed = [
+        row
+        for row in summary.generator
+        if (row.kind in ("kafka-consume", "kafka-group") and row.tenancy == "combined") or row.kind == "dataflow"
+    ]
     if not followed:
         return None
     stated = f"Those of {', '.join(dict.fromkeys(row.workload for row in followed))} are end to end, from a record's intended start to its arrival, "

@@ -9,6 +9,7 @@ from hydrotest.percentiles import BRIEF, heads
 from hydrotest.report.dataflow import dataflow_sheet, executors_sheet, queries_sheet, splitter_beside_sheet, windows_sheet
 from hydrotest.report.evidence import evidence_sheet
 from hydrotest.report.files import files_sheet
+from hydrotest.report.groups import groups_sheet, rebalances_sheet
 from hydrotest.report.levels import cassandra_sheet, given_rates_sheet, produce_sheet, rejected_sheet
 from hydrotest.report.published_results import beside_sheet, spark_beside_sheet
 from hydrotest.report.sections import Section
@@ -38,7 +39,7 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Table]:
         Section.DATAFLOW: [
             dataflow_sheet(summary), executors_sheet(summary), queries_sheet(summary), windows_sheet(summary), splitter_beside_sheet(summary),
         ],
-        Section.INTEGRITY: [integrity_sheet(summary), unchecked_sheet(summary)],
+        Section.INTEGRITY: [integrity_sheet(summary), unchecked_sheet(summary), groups_sheet(summary), rebalances_sheet(summary)],
         Section.TRIALS: [
             produce_sheet(summary, kinds), cassandra_sheet(summary, kinds), given_rates_sheet(summary), rejected_sheet(summary),
         ],

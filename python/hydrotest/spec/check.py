@@ -20,6 +20,9 @@ from hydrotest.units import show_bytes
 JVM_OVERHEAD_BYTES = 512 << 20
 """What a JVM takes in addition to its heap: 0.4–0.6 GB seen for Kafka and Cassandra, less for Spark."""
 
+CLIENT_OVERHEAD_BYTES = 96 << 20
+"""The same of a JVM that is a client: Kafka's own consumer."""
+
 RESERVE_BYTES = 512 << 20
 """Left for the operating system, the generators and the controller."""
 EMULATED_RESERVE_BYTES = 128 << 20
@@ -164,6 +167,9 @@ def memory_needed(experiment: Experiment) -> dict[str, int]:
     for system in experiment.systems.present().values():
         for host, heap in system.heaps():
             needed[host] += heap + JVM_OVERHEAD_BYTES
+    for name, workload in experiment.workloads.items():
+        for host, heap in workload.heaps(name, experiment):
+            needed[host] += heap + CLIENT_OVERHEAD_BYTES
     return needed
 
 

@@ -53,6 +53,8 @@ class Workload(Model):
     """Its operations follow a schedule of their own, so tests give it a rate."""
     is_follower: ClassVar[bool] = False
     """Reads what its source writes, as it is written."""
+    checks_records: ClassVar[bool] = True
+    """As a follower it checks each record that it reads."""
     is_fed: ClassVar[bool] = False
     """Its source applies load in each of its trials: levels are its source's rates."""
     is_job: ClassVar[bool] = False
@@ -92,6 +94,10 @@ class Workload(Model):
     def disk_bytes(self, experiment: Experiment, rate_per_s: float, seconds: float, trials: int) -> int:
         """The most that its data takes on the disks of a cluster, all copies together, over trials of that length."""
         return 0
+
+    def heaps(self, name: str, experiment: Experiment) -> list[tuple[str, int]]:
+        """(host, heap) of each JVM that carries its load all the time."""
+        return []
 
     def fixed_s(self, name: str, experiment: Experiment, most: Most) -> float:
         """Seconds that its `isolated` test takes within what is allowed, where no search can end it; about so many."""

@@ -13,6 +13,7 @@ from hydrotest.summary.dataflow import Executors, Query, Step, WindowCounts
 from hydrotest.summary.fault import Fault
 from hydrotest.summary.files import Files
 from hydrotest.summary.generator import Generator
+from hydrotest.summary.groups import ConsumerGroup
 from hydrotest.summary.integrity import Integrity
 from hydrotest.summary.levels import Curve, GivenRate, Level
 from hydrotest.summary.limits import Job, Limit
@@ -77,6 +78,7 @@ class Summary(Row):
     curves: list[Curve] = Field(description="Latency against the offered rate.")
     interference: list[Interference] = Field(description="How much the other workloads cost each one.")
     integrity: list[Integrity] = Field(description="The account of every record.")
+    groups: list[ConsumerGroup] = Field(default_factory=list, description="Consumer groups, by trial.")
     spark: list[JobTest] = Field(description="Batch tests.")
     jobs: list[Job] = Field(default_factory=list, description="What binds batch workloads.")
     scaling: list[Scaling] = Field(default_factory=list, description="How batch tests grow with their data.")

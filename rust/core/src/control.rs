@@ -2,9 +2,10 @@
 //! then commands. Its end means that the controller is gone.
 
 use std::io::BufRead;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvError, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -61,9 +62,34 @@ pub enum AtEnd {
     Unanswered,
 }
 
+/// Commands as they come; also for a thread that works while another one waits for its end.
+#[derive(Clone)]
+pub struct Commands(Arc<Mutex<Receiver<Command>>>);
+
+impl Commands {
+    /// The next one. An error where no more will come.
+    pub fn recv(&self) -> Result<Command, RecvError> {
+        self.held().recv()
+    }
+
+    /// The next one, if it comes in time.
+    pub fn recv_timeout(&self, most: Duration) -> Result<Command, RecvTimeoutError> {
+        self.held().recv_timeout(most)
+    }
+
+    /// One that has come already.
+    pub fn try_recv(&self) -> Option<Command> {
+        self.held().try_recv().ok()
+    }
+
+    fn held(&self) -> MutexGuard<'_, Receiver<Command>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The commands that follow the settings.
 pub struct Control {
-    pub commands: Receiver<Command>,
+    pub commands: Commands,
     /// Set by `stop` and by the end of stdin.
     pub stop: Arc<AtomicBool>,
     /// Set by `written`.
@@ -77,7 +103,7 @@ pub struct Control {
 pub fn listen(takes: impl Fn(&Command) -> bool + Send + 'static, at_end: AtEnd) -> Control {
     let (sender, commands) = mpsc::channel();
     let control = Control {
-        commands,
+        commands: Commands(Arc::new(Mutex::new(commands))),
         stop: Arc::default(),
         written: Arc::default(),
         answered: Arc::default(),

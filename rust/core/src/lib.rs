@@ -5,6 +5,7 @@
 pub mod arrival_process;
 pub mod background;
 pub mod checksum;
+pub mod child;
 pub mod clock;
 pub mod cluster;
 pub mod control;

@@ -13,8 +13,8 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
 use crate::clock::{WallOffset, monotonic_ns};
 use crate::recorder::{Interval, Latencies, Recorder, in_full_bounds};
-use crate::threads::own_threads;
-use crate::wire::{Counts, Event, emit};
+use crate::threads::{own_threads, threads_of};
+use crate::wire::{Counts, Event, ThreadUse, emit};
 
 /// Counters that a generator thread adds to and the reporter reads; relaxed, since each stands alone.
 #[derive(Debug, Default)]
@@ -92,11 +92,30 @@ pub struct Channel {
     pub recorder: Arc<Mutex<Recorder>>,
 }
 
+/// A thread of a helper: its own name, and the name under which it is reported.
+pub struct Helper {
+    pub thread: &'static str,
+    pub name: String,
+}
+
+/// Threads of other processes that do a generator's work, by the process.
+pub type Helpers = Arc<Mutex<BTreeMap<u32, Vec<Helper>>>>;
+
+fn helping_threads(helpers: &Helpers) -> Vec<ThreadUse> {
+    let helpers = helpers.lock().unwrap_or_else(PoisonError::into_inner);
+    let of = |(pid, threads): (&u32, &Vec<Helper>)| {
+        let named = |name: &str| threads.iter().find(|one| one.thread == name).map(|one| one.name.clone());
+        threads_of(&pid.to_string(), named)
+    };
+    helpers.iter().flat_map(of).collect()
+}
+
 /// Reports one trial.
 pub struct Reporter {
     start_ns: u64,
     wall: WallOffset,
     counts: Arc<SharedCounts>,
+    helpers: Helpers,
     channels: Vec<Channel>,
     /// Closed seconds per operation, until every thread must have closed them.
     pending: BTreeMap<(Option<String>, u64), Latencies>,
@@ -107,11 +126,18 @@ const SETTLE_SECONDS: u64 = 10;
 
 impl Reporter {
     /// `start_ns` is second 0 of all `channels`' recorders.
-    pub fn new(start_ns: u64, wall: WallOffset, counts: Arc<SharedCounts>, channels: Vec<Channel>) -> Self {
+    pub fn new(
+        start_ns: u64,
+        wall: WallOffset,
+        counts: Arc<SharedCounts>,
+        helpers: Helpers,
+        channels: Vec<Channel>,
+    ) -> Self {
         Self {
             start_ns,
             wall,
             counts,
+            helpers,
             channels,
             pending: BTreeMap::new(),
         }
@@ -167,7 +193,7 @@ impl Reporter {
             failed: progress.failed,
             at_s: progress.at_s,
             p99_ms,
-            threads: own_threads(),
+            threads: own_threads().into_iter().chain(helping_threads(&self.helpers)).collect(),
         });
         for channel in self.channels.clone() {
             let closed = lock(&channel.recorder).take_closed();

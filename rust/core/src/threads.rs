@@ -7,23 +7,29 @@ use rustix::thread::set_current_timer_slack;
 
 use crate::wire::ThreadUse;
 
-/// Raw counters of every live thread of this process, from `/proc/self/task/*/schedstat`.
-/// Threads that end while we read are left out.
+/// Raw counters of every live thread of this process.
 pub fn own_threads() -> Vec<ThreadUse> {
-    let Ok(tasks) = fs::read_dir("/proc/self/task") else {
+    threads_of("self", |name| Some(name.to_owned()))
+}
+
+/// Raw counters of live threads of a process, by its id, from `/proc/*/task/*/schedstat`. `named`: the name under which a
+/// thread is reported; None leaves it out. Threads that end while we read are left out, too.
+pub fn threads_of(process: &str, named: impl Fn(&str) -> Option<String>) -> Vec<ThreadUse> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{process}/task")) else {
         return Vec::new();
     };
     let mut threads: Vec<ThreadUse> = tasks
         .flatten()
         .filter_map(|task| {
-            let name = fs::read_to_string(task.path().join("comm")).ok()?;
+            let comm = fs::read_to_string(task.path().join("comm")).ok()?;
+            let name = named(comm.trim())?;
             let schedstat = fs::read_to_string(task.path().join("schedstat")).ok()?;
             let mut fields = schedstat.split_whitespace();
             let cpu_ns = fields.next()?.parse().ok()?;
             let run_delay_ns = fields.next()?.parse().ok()?;
             let id = task.file_name().to_string_lossy().into_owned();
             Some(ThreadUse {
-                name: format!("{}/{id}", name.trim()),
+                name: format!("{name}/{id}"),
                 cpu_ns,
                 run_delay_ns,
             })
@@ -33,10 +39,14 @@ pub fn own_threads() -> Vec<ThreadUse> {
     threads
 }
 
-/// The peak resident memory of this process, in bytes (`VmHWM` of `/proc/self/status`); 0 where the kernel
-/// does not report it.
+/// The peak resident memory of this process, in bytes; 0 where the kernel does not report it.
 pub fn peak_memory_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    peak_memory_bytes_of("self")
+}
+
+/// That of a process, by its id (`VmHWM` of `/proc/*/status`).
+pub fn peak_memory_bytes_of(process: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     kib.unwrap_or(0) * 1024

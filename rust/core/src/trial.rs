@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use crate::clock::{WallOffset, monotonic_ns};
-use crate::control::Control;
-use crate::reporter::{Channel, Reporter, SharedCounts};
+use crate::control::{Commands, Control};
+use crate::reporter::{Channel, Helpers, Reporter, SharedCounts};
 use crate::threads::{raise_priority, sharpen_timers};
 use crate::wire::{Counts, Event, emit};
 
@@ -27,6 +27,10 @@ pub struct Window {
     /// Set when the writers of the records that this generator reads have ended.
     pub written: Arc<AtomicBool>,
     pub counts: Arc<SharedCounts>,
+    /// Commands that come while the trial runs.
+    pub commands: Option<Commands>,
+    /// Processes that do this generator's work, by id, and what their threads' names begin with.
+    pub helpers: Helpers,
     /// When the last thread's load ended; draining follows. 0 while none has.
     ended_ns: Arc<AtomicU64>,
 }
@@ -41,6 +45,8 @@ impl Window {
             stop,
             written: Arc::default(),
             counts: Arc::default(),
+            commands: None,
+            helpers: Arc::default(),
             ended_ns: Arc::default(),
         }
     }
@@ -114,9 +120,10 @@ pub fn conduct<R: Send + 'static>(
     let end_ns = start_ns + (seconds * 1e9) as u64;
     let window = Window {
         written: control.written.clone(),
+        commands: Some(control.commands.clone()),
         ..Window::new(start_ns, end_ns, wall, control.stop.clone())
     };
-    let (counts, ended_ns) = (window.counts.clone(), window.ended_ns.clone());
+    let (counts, ended_ns, helpers) = (window.counts.clone(), window.ended_ns.clone(), window.helpers.clone());
     let mut channels = Vec::new();
     let done = Arc::new(AtomicBool::new(false));
     let left = Arc::new(AtomicUsize::new(threads.len()));
@@ -151,7 +158,7 @@ pub fn conduct<R: Send + 'static>(
                 .expect("a thread can be started"),
         );
     }
-    let mut reporter = Reporter::new(start_ns, wall, counts.clone(), channels);
+    let mut reporter = Reporter::new(start_ns, wall, counts.clone(), helpers, channels);
     reporter.run(end_ns, &done);
     let reported = monotonic_ns();
     let at_end = counts.read();

@@ -13,7 +13,7 @@ use crate::arrival_process::{Arrivals, Stretch};
 
 /// Raise it with every change that the other side would not understand, here and in
 /// `python/hydrotest/hosts/protocol.py`.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// The controller's first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,6 +109,24 @@ pub enum Command {
     Signal { name: SignalName },
     /// For a clock: report the time.
     Report,
+    /// For a generator of consumer groups: do this with a member.
+    Member { group: u32, member: u32, act: Act },
+}
+
+/// What is done with a member of a consumer group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// End its process at once.
+    Kill,
+    /// Let it leave its group, and end, in good order.
+    Leave,
+    /// Suspend its process, with every connection open.
+    Pause,
+    /// Let it go on.
+    Resume,
+    /// Start it again.
+    Join,
 }
 
 /// The signals that can be sent to a service.
@@ -193,6 +211,9 @@ pub enum Event {
         op: Option<String>,
         line: String,
     },
+    /// What was asked of a member of a consumer group is done: its process is gone or suspended (`is_there` is false), or
+    /// it goes on or has its first partitions.
+    Member { group: u32, member: u32, is_there: bool },
     /// A service's process began.
     Spawned { pid: i32 },
     /// A service's process ended; `signal` when one ended it. `cpu_s` is the CPU time of it and its

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use hydrotest_core::clock::monotonic_ns;
@@ -25,7 +24,7 @@ use crate::checker::{Checked, Flaws, Partition, Stopped};
 use crate::connection_pool::ConnectionPool;
 use crate::lag::count_followed;
 use crate::metadata_refresher::MetadataRefresher;
-use crate::partitions::{COMMITTED_END, Leaders, await_ends, end_offsets};
+use crate::partitions::{await_decisions, await_ends};
 use crate::payload::{Level, Stamp, level};
 use crate::protocol::error_name;
 use crate::settings::{ConsumeSettings, Reading};
@@ -38,10 +37,6 @@ const FETCH_BYTES_MAX: i32 = 50 << 20;
 const RETRY_NS: u64 = 100_000_000;
 /// Limit on reading the producers' remaining records after a followed trial.
 const DRAIN_NS: u64 = 15_000_000_000;
-
-/// Maximum wait for the end of a transaction: it is written to the partitions after the producer has its
-/// answer.
-const DECISION_WAIT: Duration = Duration::from_secs(10);
 
 /// The records of one producer found in one partition, in the first pass over it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,16 +91,6 @@ pub fn run(settings: &ConsumeSettings, control: &Control) -> Result<Option<Outco
         extra: consumer.findings(fatal),
         ..Outcome::default()
     }))
-}
-
-/// Waits until every transaction in a topic without writers is committed or aborted.
-fn await_decisions(access: &Access, leaders: &Leaders, names: &[String], ends: &BTreeMap<i32, i64>) -> Result<()> {
-    let give_up = Instant::now() + DECISION_WAIT;
-    // A transaction that is undecided for longer stays unread, and is reported as in flight.
-    while end_offsets(access, leaders, names, COMMITTED_END)? != *ends && Instant::now() < give_up {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
 }
 
 struct Consumer {

@@ -13,6 +13,7 @@ mod connection_pool;
 pub mod consume;
 pub mod contact;
 mod flight;
+pub mod group;
 mod lag;
 mod metadata_refresher;
 mod murmur;

@@ -16,6 +16,10 @@ use crate::topics::Topics;
 /// A topic that was just made, or lost its leader, has one within this time.
 pub const TOPIC_WAIT: Duration = Duration::from_secs(30);
 
+/// Maximum wait for the end of a transaction: it is written to the partitions after the producer has its
+/// answer.
+const DECISION_WAIT: Duration = Duration::from_secs(10);
+
 /// The leaders of the partitions of a workload's topics, numbered through (`topics`): partition → broker address.
 pub type Leaders = BTreeMap<i32, String>;
 
@@ -116,6 +120,16 @@ pub fn await_ends(access: &Access, names: &[String]) -> Result<(Leaders, BTreeMa
             Err(_) => std::thread::sleep(Duration::from_millis(50)),
         }
     }
+}
+
+/// Waits until every transaction in a topic without writers is committed or aborted.
+pub fn await_decisions(access: &Access, leaders: &Leaders, names: &[String], ends: &BTreeMap<i32, i64>) -> Result<()> {
+    let give_up = Instant::now() + DECISION_WAIT;
+    // A transaction that is undecided for longer stays unread, and is reported as in flight.
+    while end_offsets(access, leaders, names, COMMITTED_END)? != *ends && Instant::now() < give_up {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 /// The brokers of a cluster, by id.

@@ -1,4 +1,6 @@
-//! The settings of the two Kafka generators.
+//! The settings of the Kafka generators.
+
+use std::collections::BTreeMap;
 
 use hydrotest_core::cluster::ClusterSettings;
 use hydrotest_core::wire::LoadSettings;
@@ -90,4 +92,35 @@ pub struct ConsumeSettings {
     /// … this one reads partitions `share, share + shares, …`.
     pub share: u32,
     pub nice: i32,
+}
+
+/// The settings of the generator of consumer groups.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroupSettings {
+    pub cluster: ClusterSettings,
+    pub topic: String,
+    /// As in `ProduceSettings`.
+    #[serde(default = "one")]
+    pub topics: u32,
+    /// Length of the trial in seconds, warm-up included.
+    pub seconds: f64,
+    /// The program of a member.
+    pub argv: Vec<String>,
+    /// The id of each group; each reads all of the topic.
+    pub groups: Vec<String>,
+    /// Members of each group.
+    pub members: u32,
+    /// Settings of Kafka's consumer.
+    pub properties: BTreeMap<String, String>,
+    /// A file with those that are for nobody else to read, on the generator's host.
+    pub credentials: Option<String>,
+    /// How offsets are committed, `auto`, `sync` or `async`; and how long one is waited for, if it is done by the member.
+    pub commit: String,
+    pub commit_ms: f64,
+    /// Members leave out what no transaction has committed.
+    pub committed: bool,
+    /// Longest time until the groups have come to rest, and until they have read all when the producers have ended.
+    pub settle_s: f64,
+    pub drain_s: f64,
 }

@@ -37,6 +37,8 @@ enum Command {
     Produce,
     /// Read a Kafka topic and check every record.
     Consume,
+    /// Read a Kafka topic by consumer groups, with Kafka's own consumer as their members.
+    Group,
     /// Read and write a Cassandra table at a given load.
     Cql,
     /// Read this host's and its services' counters once a second.
@@ -78,9 +80,12 @@ fn main() {
     let result = greet()
         .and_then(|()| enter_namespace())
         .and_then(|()| match arguments.command {
-            Command::Produce => generator(hydrotest_kafka::produce::run),
-            Command::Consume => generator(hydrotest_kafka::consume::run),
-            Command::Cql => generator(hydrotest_cassandra::load_driver::run),
+            Command::Produce => generator(hydrotest_kafka::produce::run, is_for_all),
+            Command::Consume => generator(hydrotest_kafka::consume::run, is_for_all),
+            Command::Group => generator(hydrotest_kafka::group::run, |command| {
+                is_for_all(command) || matches!(command, wire::Command::Member { .. })
+            }),
+            Command::Cql => generator(hydrotest_cassandra::load_driver::run, is_for_all),
             Command::Sample => sample::run(),
             Command::Ceiling => ceiling::ceiling(),
             Command::Supervise => supervise::run(),
@@ -97,17 +102,20 @@ fn main() {
     }
 }
 
+/// The commands that every generator takes.
+fn is_for_all(command: &wire::Command) -> bool {
+    matches!(
+        command,
+        wire::Command::Go { .. } | wire::Command::Written | wire::Command::Stop
+    )
+}
+
 /// Runs one generator: settings, `go`, outcome.
 fn generator<S: DeserializeOwned>(
     run: impl FnOnce(&S, &hydrotest_core::control::Control) -> anyhow::Result<Option<Outcome>>,
+    takes: fn(&wire::Command) -> bool,
 ) -> Result<(), String> {
     let settings: S = read_settings()?;
-    let takes = |command: &wire::Command| {
-        matches!(
-            command,
-            wire::Command::Go { .. } | wire::Command::Written | wire::Command::Stop
-        )
-    };
     let control = listen(takes, AtEnd::Unanswered);
     match run(&settings, &control) {
         Ok(outcome) => {

@@ -12,14 +12,14 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use hydrotest_core::child::tie;
 use hydrotest_core::control::{parse_command, read_settings};
 use hydrotest_core::threads::may_be_real_time;
 use hydrotest_core::wire::{Command, Event, SignalName, emit};
 use hydrotest_sampler::process::{Table, ended_children_cpu_us};
 use hydrotest_sampler::procfs::Units;
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, getppid, kill_process, kill_process_group, set_child_subreaper,
-    set_parent_process_death_signal, setpriority_process, wait,
+    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
 };
 use serde::Deserialize;
 
@@ -100,22 +100,7 @@ fn start(settings: &Settings) -> Result<Pid, String> {
         .stdout(log)
         .stderr(log_too)
         .process_group(0);
-    let parent = getpid();
-    let yields = !may_be_real_time();
-    let tie = move || {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        if yields {
-            setpriority_process(None, YIELDING)?;
-        }
-        // The parent may have died before the line above took effect.
-        if getppid() == Some(parent) {
-            Ok(())
-        } else {
-            Err(rustix::io::Errno::SRCH.into())
-        }
-    };
-    // SAFETY: between fork and exec the closure makes a few system calls and allocates nothing.
-    unsafe { command.pre_exec(tie) };
+    tie(&mut command, (!may_be_real_time()).then_some(YIELDING));
     let child = command
         .spawn()
         .map_err(|error| format!("{program} cannot be started: {error}"))?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use hydrotest_cassandra::settings::CqlSettings;
 use hydrotest_core::wire::{Command, Event, Greeting, Outcome, PROTOCOL};
-use hydrotest_kafka::settings::{ConsumeSettings, ProduceSettings};
+use hydrotest_kafka::settings::{ConsumeSettings, GroupSettings, ProduceSettings};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -26,6 +26,7 @@ fn round_trips<T: DeserializeOwned + Serialize>(text: &str) {
 fn settings_are_understood() {
     round_trips::<ProduceSettings>(&golden("produce.settings.json"));
     round_trips::<ConsumeSettings>(&golden("consume.settings.json"));
+    round_trips::<GroupSettings>(&golden("group.settings.json"));
     round_trips::<CqlSettings>(&golden("cql.settings.json"));
     round_trips::<CqlSettings>(&golden("cql-own.settings.json"));
 }

@@ -32,11 +32,13 @@ def safe_search(experiment: Experiment, test: Combined) -> LimitSearch:
 
 
 def judged_in(experiment: Experiment, test: Combined) -> list[str]:
-    """The workloads of a test that can fail in it: those with a rate, and jobs with an objective."""
+    """The workloads of a test that can fail in it: those with a rate, those that follow one, and jobs with an objective."""
     return [
         name
         for name in test.workloads
-        if experiment.workloads[name].limit_by in (LimitBy.SEARCH, LimitBy.CATCH_UP) or experiment.objective(name).total is not None
+        if experiment.workloads[name].limit_by in (LimitBy.SEARCH, LimitBy.CATCH_UP)
+        or experiment.workloads[name].is_follower
+        or experiment.objective(name).total is not None
     ]
 
 

@@ -85,4 +85,13 @@ KINDS = (
             "network": ("give the brokers a faster link, or let producers compress", f"{DOCS}#producerconfigs_compression.type"),
         },
     ),
+    WorkloadKind(
+        name="kafka-group",
+        model=Ref("hydrotest.spec.kafka_group:KafkaGroup"),
+        run=Ref("hydrotest.run.workloads.kafka_group:Group"),
+        system="kafka",
+        unit="records/s",
+        table="records",
+        needs_javac=True,
+    ),
 )  # fmt: skip

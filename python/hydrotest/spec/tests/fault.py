@@ -11,6 +11,7 @@ from hydrotest.spec.dataflow import Dataflow, driver_service, query_service
 from hydrotest.spec.fields import DurationS, Name
 from hydrotest.spec.hosts import GivenResource
 from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.kafka_group import KafkaGroup, member_service, members_service
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.step import OVERHEAD_S, Step
 from hydrotest.spec.tests.base import AtLevel
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 POSSIBLE = {
     "service": ("kill", "stop", "pause"),
     "query": ("kill",),
+    "member": ("kill", "stop", "pause"),
     "host": ("pause", "cut", "mute", "deafen", "slow", "fill"),
     "system": ("roll",),
 }
@@ -46,11 +48,26 @@ def query_names(experiment: Experiment) -> list[str]:
     return [part for name, flow in _flows(experiment) for part in _parts(experiment, name, flow)[1:]]
 
 
+def member_names(experiment: Experiment) -> list[str]:
+    """Names of the members of its consumer groups, and of all members of a workload."""
+    return [part for name, group in experiment.workloads_of(KafkaGroup) for part in _members(name, group)]
+
+
+def _members(name: str, group: KafkaGroup) -> list[str]:
+    return [members_service(name), *(member_service(name, *member) for member in group.member_numbers)]
+
+
 def _parts(experiment: Experiment, name: str, flow: Dataflow) -> list[str]:
     """Its driver and its queries."""
     source = experiment.workload(flow.reads, KafkaProduce)
     levels = source.levels if source is not None else {}
     return [driver_service(name), *(query_service(name, query) for query in flow.queries(levels))]
+
+
+def _parts_by_workload(experiment: Experiment) -> dict[str, list[str]]:
+    """What faults can strike of workloads, by workload."""
+    flows = {name: _parts(experiment, name, flow) for name, flow in _flows(experiment)}
+    return flows | {name: _members(name, group) for name, group in experiment.workloads_of(KafkaGroup)}
 
 
 def _flows(experiment: Experiment) -> list[tuple[str, Dataflow]]:
@@ -67,7 +84,8 @@ class Fault(AtLevel):
         None,
         description="The target: a service, by its name in the tables: `kafka-0`, `cassandra-0`, `spark-worker-0`, …; also a "
         "dataflow's driver, `spark-driver-FLOW`, or one of its queries, `spark-query-FLOW-splitter`, "
-        "`spark-query-FLOW-persist-LEVEL-SINK`.",
+        "`spark-query-FLOW-persist-LEVEL-SINK`; or a member of a consumer group, `kafka-member-WORKLOAD-GROUP-MEMBER`, by their "
+        "numbers, or all of them, `kafka-members-WORKLOAD`.",
     )
     host: Name | None = Field(None, description="Or an emulated host, with all that runs on it.")
     system: Name | None = Field(None, description="Or a system: all its services, one after the other.")
@@ -114,11 +132,12 @@ class Fault(AtLevel):
             )
         (kind,) = named
         if self.service is not None:
-            queries = query_names(experiment)
-            checker.known(self.service, service_names(experiment) + queries, "the service", ("tests", index, self.test, "service"))
-            kind = "query" if self.service in queries else kind
-            for name, flow in _flows(experiment):
-                if self.service in _parts(experiment, name, flow) and name not in self.workloads:
+            queries, members = query_names(experiment), member_names(experiment)
+            known = service_names(experiment) + queries + members
+            checker.known(self.service, known, "the service", ("tests", index, self.test, "service"))
+            kind = "query" if self.service in queries else "member" if self.service in members else kind
+            for name, parts in _parts_by_workload(experiment).items():
+                if self.service in parts and name not in self.workloads:
                     raise checker.fail(
                         ("tests", index), f"{self.service} is a part of {name}, which is not in this test", f"Add {name!r} to `workloads`."
                     )

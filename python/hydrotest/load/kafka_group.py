@@ -1,0 +1,98 @@
+"""Consumer groups: settings of their generator, and what is done with their members while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Literal
+
+from hydrotest.hosts.base import Host
+from hydrotest.hosts.cluster import Cluster
+from hydrotest.hosts.deadlines import Patience, within
+from hydrotest.hosts.node import Event, Node
+from hydrotest.load.native import Generator
+from hydrotest.spec.kafka_group import HEARTBEATS_PER_SESSION, KafkaGroup
+
+Act = Literal["kill", "leave", "pause", "resume", "join"]
+"""`Act` in rust/core/src/wire.rs."""
+Member = tuple[int, int]
+"""The number of a group, and of a member in it."""
+
+SETTLE_S = 90.0
+"""From the start of the JVMs until each partition has a reader, on a slow machine."""
+DRAIN_S = 15.0
+"""To read what was written last, besides the session of a member that was killed."""
+HEARTBEAT_S = 3.0
+"""Kafka's default of `heartbeat.interval.ms`."""
+_ASSIGNORS = {
+    "range": "org.apache.kafka.clients.consumer.RangeAssignor",
+    "roundrobin": "org.apache.kafka.clients.consumer.RoundRobinAssignor",
+    "sticky": "org.apache.kafka.clients.consumer.StickyAssignor",
+    "cooperative-sticky": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+}
+
+
+class Members:
+    """The members of a generator's groups, while it runs."""
+
+    def __init__(self) -> None:
+        self._node: Node | None = None
+        self._waiting: dict[tuple[Member, bool], list[asyncio.Future[None]]] = defaultdict(list)
+
+    def run_by(self, node: Node | None) -> None:
+        """The node that runs them; None: they are gone."""
+        self._node = node
+        self._waiting.clear()
+
+    def on_event(self, event: Event) -> None:
+        """Takes in that something that was asked for is done."""
+        for future in self._waiting.pop(((event["group"], event["member"]), event["is_there"]), []):
+            future.set_result(None)
+
+    async def act(self, which: Sequence[Member], act: Act, patience: Patience) -> None:
+        """Does something with members, all at once, and returns when it is done. Raises `OverdueError`."""
+        assert self._node is not None  # a fault strikes while the load runs
+        is_there = act in ("resume", "join")
+        done: list[asyncio.Future[None]] = []
+        for group, member in which:
+            future = asyncio.get_running_loop().create_future()
+            self._waiting[(group, member), is_there].append(future)
+            done.append(future)
+            await self._node.command("member", group=group, member=member, act=act)
+        await within(asyncio.gather(*done), patience, "a member of a group", act)
+
+
+def properties(workload: KafkaGroup, endpoints: Sequence[str]) -> dict[str, str]:
+    """Settings of Kafka's consumer."""
+    own: dict[str, object] = {
+        "bootstrap.servers": ",".join(endpoints), "auto.offset.reset": "earliest", "group.protocol": workload.protocol,
+        "isolation.level": workload.isolation, "enable.auto.commit": str(workload.commit == "auto").lower(),
+        "auto.commit.interval.ms": round(workload.commit_every * 1e3),
+    }  # fmt: skip
+    if workload.protocol == "classic":
+        own["session.timeout.ms"] = round(workload.session * 1e3)
+        own["heartbeat.interval.ms"] = round(min(HEARTBEAT_S, workload.session / HEARTBEATS_PER_SESSION) * 1e3)
+        if workload.assignor is not None:
+            own["partition.assignment.strategy"] = _ASSIGNORS[workload.assignor]
+    elif workload.assignor is not None:
+        own["group.remote.assignor"] = workload.assignor
+    given = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in workload.config.items()}
+    return {key: str(value) for key, value in own.items()} | given
+
+
+def group_generator(name: str, workload: KafkaGroup, host: Host, cluster: Cluster, topic: str, topics: int, groups: Sequence[str],
+                    argv: Sequence[str], credentials: PurePath | None, seconds: float, session_s: float,
+                    offered: float | None, is_even: bool, burst: int, members: Members | None = None) -> Generator:  # fmt: skip
+    """The generator of a workload's groups, whose ids are `groups`. `argv`: the program of a member; `credentials`: a file on the
+    host; `offered`: the rate at which the topic is written, which each group reads."""
+    settings = {
+        "cluster": cluster.wire(), "topic": topic, "topics": topics, "seconds": seconds, "argv": list(argv), "groups": list(groups),
+        "members": workload.members, "properties": properties(workload, cluster.addresses),
+        "credentials": None if credentials is None else str(credentials),
+        "commit": workload.commit, "commit_ms": workload.commit_every * 1e3, "committed": workload.isolation == "read_committed",
+        "settle_s": SETTLE_S, "drain_s": DRAIN_S + session_s,
+    }  # fmt: skip
+    return Generator(name, workload.kind, host, "group", settings, offered=None if offered is None else offered * len(groups),
+                     is_even=is_even, burst=burst * len(groups), follows=True, members=members)  # fmt: skip

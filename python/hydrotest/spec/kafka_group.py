@@ -1,0 +1,174 @@
+"""Consumer groups in the experiment file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from hydrotest.spec.base import Client
+from hydrotest.spec.checker import Checker
+from hydrotest.spec.fields import Count, DurationS, Name, PropertyValue, SizeBytes
+from hydrotest.spec.kafka import Kafka, KafkaProduce
+from hydrotest.spec.lines import Path_
+from hydrotest.spec.system import MIB
+from hydrotest.spec.workload import LimitBy, Refusal, Workload
+
+if TYPE_CHECKING:
+    from hydrotest.spec.models import Experiment
+
+MEMBERS_MAX = 200
+"""Members of all groups of a workload: each is a JVM."""
+SESSION_S = 45.0
+"""Kafka's default of `session.timeout.ms` and of `group.consumer.session.timeout.ms`."""
+SESSION_S_MIN = 6.0
+"""Brokers' default of `group.min.session.timeout.ms`."""
+HEARTBEATS_PER_SESSION = 3
+"""Kafka recommends no fewer."""
+OWN_SETTINGS = {
+    "group.id": "each group gets an id of its own",
+    "client.id": "each member gets an id of its own",
+    "bootstrap.servers": "they are those of kafka",
+    "auto.offset.reset": "a group begins with the first record, so that each can be accounted for",
+    "enable.auto.commit": "write `commit`",
+    "auto.commit.interval.ms": "write `commit_every`",
+    "group.protocol": "write `protocol`",
+    "group.remote.assignor": "write `assignor`",
+    "partition.assignment.strategy": "write `assignor`",
+    "isolation.level": "write `isolation`",
+    "session.timeout.ms": "write `session`",
+    "key.deserializer": "members take records as they are",
+    "value.deserializer": "members take records as they are",
+}
+"""Settings of Kafka's consumer that cannot be passed through, and why."""
+Protocol = Literal["classic", "consumer"]
+ASSIGNORS: dict[Protocol, tuple[str, ...]] = {
+    "classic": ("range", "roundrobin", "sticky", "cooperative-sticky"),
+    "consumer": ("uniform", "range"),
+}
+
+
+def member_service(workload: str, group: int, member: int) -> str:
+    """The name of a member, as the target of a fault."""
+    return f"kafka-member-{workload}-{group}-{member}"
+
+
+def members_service(workload: str) -> str:
+    """The name of all members of all groups, as the target of a fault."""
+    return f"kafka-members-{workload}"
+
+
+class KafkaGroup(Workload):
+    """Consumer groups that read what another workload writes, as applications do: each member is Kafka's own consumer, in a JVM
+    of its own."""
+
+    kind: Literal["kafka-group"]
+    reads: Name = Field(description="The kafka-produce workload whose records are read.")
+    groups: Count = Field(1, description="Groups; each reads all records.")
+    members: Count = Field(2, description="Members of each group.")
+    protocol: Protocol = Field(
+        "classic", description="Kafka's protocol of groups: `classic`, or `consumer` (KIP-848: brokers assign the partitions)."
+    )
+    assignor: Literal["range", "roundrobin", "sticky", "cooperative-sticky", "uniform"] | None = Field(
+        None, description="How partitions are assigned to members; Kafka's default if not given."
+    )
+    commit: Literal["auto", "sync", "async"] = Field(
+        "auto", description="`auto`: Kafka's consumer commits by itself; `sync` and `async`: a member does, and waits for it or not."
+    )
+    commit_every: DurationS = Field(5.0, description="Time between commits.")
+    session: DurationS = Field(
+        SESSION_S,
+        description="Time without a sign of life after which a member is out of its group. With `protocol: consumer` brokers have it: "
+        "group.consumer.session.timeout.ms.",
+    )
+    isolation: Literal["read_uncommitted", "read_committed"] = Field(
+        "read_uncommitted", description="Whether records of open and aborted transactions are read too."
+    )
+    heap: SizeBytes = Field(128 * MIB, description="Java heap of each member.")
+    config: dict[str, PropertyValue] = Field(
+        default_factory=dict, description="Settings of Kafka's consumer, passed through, e.g. {max.poll.records: 2000}."
+    )
+
+    limit_by: ClassVar[LimitBy] = LimitBy.NOTHING
+    is_follower: ClassVar[bool] = True
+    is_warmed: ClassVar[bool] = False
+    checks_records: ClassVar[bool] = False
+
+    @property
+    def source(self) -> str | None:
+        return self.reads
+
+    @property
+    def own_client(self) -> Client | None:
+        return "native"
+
+    @property
+    def connections_per_node(self) -> int:
+        return self.groups * self.members
+
+    @property
+    def member_numbers(self) -> list[tuple[int, int]]:
+        """Each member: its group's number, and its own."""
+        return [(group, member) for group in range(self.groups) for member in range(self.members)]
+
+    def session_s(self, experiment: Experiment) -> float:
+        """Time after which a silent member is out of its group."""
+        kafka = experiment.systems.of(Kafka)
+        if self.protocol == "classic" or kafka is None:
+            return self.session
+        return float(kafka.config.get("group.consumer.session.timeout.ms", SESSION_S * 1e3)) / 1e3
+
+    def heaps(self, name: str, experiment: Experiment) -> list[tuple[str, int]]:
+        hosts = experiment.generator_hosts(name)
+        return [(host, self.heap) for host in hosts for _ in self.member_numbers]
+
+    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
+        super().check(name, experiment, checker)
+        place: Path_ = ("workloads", name)
+        checker.known(self.reads, experiment.workloads, "the workload", (*place, "reads"))
+        source = experiment.workload(self.reads, KafkaProduce)
+        if source is None:
+            raise checker.fail((*place, "reads"), f"{self.reads!r} writes no topic", "Name a kafka-produce workload.")
+        if self.members > source.partitions_in_all:
+            raise checker.fail((*place, "members"), f"{self.members} members share {source.partitions_in_all} partitions: some would have none",
+                               "Take fewer members, or more `partitions`.")  # fmt: skip
+        if self.groups * self.members > MEMBERS_MAX:
+            raise checker.fail(
+                (*place, "members"), f"{self.groups * self.members} members are more than {MEMBERS_MAX}; each is a JVM", "Take fewer."
+            )
+        if len(self.on) > 1:
+            raise checker.fail(
+                (*place, "on"), f"the members of {name} run on one host", "Name one; another workload can have members on another."
+            )
+        self._check_protocol(place, experiment, checker)
+        for key in self.config:
+            why = OWN_SETTINGS.get(key) or ("write `security` of kafka" if key.startswith(("ssl.", "sasl.", "security.")) else None)
+            if why is not None:
+                raise checker.fail((*place, "config", key), f"{key} is set by hydrotest: {why}", "Leave it out of `config`.")
+
+    def _check_protocol(self, place: Path_, experiment: Experiment, checker: Checker) -> None:
+        kafka = experiment.systems.of(Kafka)
+        if kafka is None:
+            raise checker.fail(place, "consumer groups need the system kafka", "Add it under `systems`.")
+        if kafka.is_attached:
+            raise checker.fail((*place, "kind"), "on a cluster that others use, what Kafka's own consumers read cannot be held to `most`",
+                               "Read it with kafka-consume.")  # fmt: skip
+        if self.protocol == "consumer" and kafka.release == "3.9":
+            raise checker.fail((*place, "protocol"), "brokers of 3.9 have no `consumer` protocol that is meant for use",
+                               "Write `protocol: classic`, or take `release: 4.3`.")  # fmt: skip
+        known = ASSIGNORS[self.protocol]
+        if self.assignor is not None and self.assignor not in known:
+            raise checker.fail(
+                (*place, "assignor"), f"{self.assignor} is not for the protocol {self.protocol}", f"Take one of {', '.join(known)}."
+            )
+        if self.protocol == "consumer" and "session" in self.model_fields_set:
+            raise checker.fail((*place, "session"), "with `protocol: consumer` brokers have the session's timeout",
+                               "Write group.consumer.session.timeout.ms, and group.consumer.min.session.timeout.ms, under `config` of kafka.")  # fmt: skip
+        if self.session < SESSION_S_MIN and "group.min.session.timeout.ms" not in kafka.config:
+            raise checker.fail((*place, "session"), f"brokers take no session below {SESSION_S_MIN:g} s by default",
+                               "Take a longer one, or set group.min.session.timeout.ms under `config` of kafka.")  # fmt: skip
+
+    def refusal(self, name: str, test: str) -> Refusal | None:
+        if test in ("combined", "fault", "soak"):
+            return None
+        return f"{name} has no limit of its own: it follows {self.reads}", "Use it in `combined`, `fault` or `soak`, next to it."
