@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hydrotest.analysis.by_test.files import file_rows, next_at_once, rate_of
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import FilesPass, Load, Trial
@@ -47,3 +49,22 @@ def test_a_rate_that_is_all_that_was_offered_is_no_limit() -> None:
     assert rows(2.0, 100.0) == [True]
     assert rows(4.0, 100.0) == [False]
     assert rows(2.0, None) == [False]
+
+
+def test_operations_of_all_passes_are_one_latency() -> None:
+    def trial(number: int, micros: dict[str, int]) -> Trial:
+        files = [{"bytes": 100, "seconds": 1.0, "correct": True}]
+        done = {"at_once": 1, "began_wall_s": 0.0, "seconds": 1.0, "files": files, "operation_bytes": 10, "operations_us": micros}
+        load = Load.model_validate({"workload": "get", "kind": "hdfs-read", "client": "hadoop", "files": {**done, "is_cold": True}})
+        return Trial(number=number, slug="files-get", purpose=Purpose.FILES, tenancy="isolated", warm_up_s=0, window_s=0, prepared_wall_s=0,
+                     ended_wall_s=1, status="done", loads=[load])  # fmt: skip
+
+    (row,) = file_rows([trial(1, {"1000": 98}), trial(2, {"1000": 1, "50000": 1})])
+    assert row.latency_ms is not None
+    assert row.latency_ms.p50 == pytest.approx(1.0, rel=0.01)
+    assert row.latency_ms.p99 == pytest.approx(1.0, rel=0.01)
+    assert row.latency_ms.max == pytest.approx(50.0, rel=0.01)
+    assert (row.operation_bytes, row.is_cold, row.is_random) == (10, True, False)
+    # A run of before operations were timed.
+    (row,) = file_rows([trial(1, {})])
+    assert row.latency_ms is None

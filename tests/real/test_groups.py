@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hydrotest.analysis.by_test.groups import group_rows
+from hydrotest.analysis.resources.rates import trial_host_rates
 from hydrotest.hosts.command import run_command
 from hydrotest.hosts.java import find_java
 from hydrotest.run.tests.fault import Strike
@@ -62,10 +63,10 @@ async def ran(bench: Bench, settings: dict[str, Any], plan: TrialPlan = PLAN, di
     return Ran(trial, group_rows(experiment, [trial]))
 
 
-def struck(bench: Bench, action: str, what: str = "kafka-member-readers-0-1", down: str = "3 s") -> Strike:
+def struck(bench: Bench, action: str, what: str = "kafka-member-readers-0-1", down: str = "3 s", *, cold: bool = False) -> Strike:
     test = Fault.model_validate({
         "test": "fault", "workloads": ["ingest", "readers"], "rates": {"ingest": RATE}, "service": what, "action": action,
-        "at": "5 s", "down": down, "duration": "25 s",
+        "at": "5 s", "down": down, "duration": "25 s", "cold": cold,
     })  # fmt: skip
     return Strike(test, bench, STRUCK.warm_up_s + test.at)
 
@@ -135,9 +136,15 @@ async def test_a_member_that_comes_back_from_a_long_pause_is_no_longer_one(bench
     assert 5.0 < paused.longest_s < 11.0
 
 
-async def test_a_backlog_is_read_when_all_members_come_back(bench: Bench) -> None:
-    found = await ran(bench, {**SHORT, "commit": "sync", "commit_every": "1 s"}, STRUCK, struck(bench, "stop", "kafka-members-readers"))
+async def test_a_backlog_is_read_from_the_disk_when_all_members_come_back(bench: Bench) -> None:
+    strike = struck(bench, "stop", "kafka-members-readers", cold=True)
+    found = await ran(bench, {**SHORT, "commit": "sync", "commit_every": "1 s"}, STRUCK, strike, {"record_size": "2 KiB"})
     (row,) = found.rows
+    evicted = [entry for entry in bench.runner.folder.read_journal() if entry["what"] == "page cache evicted"][-1]
+    assert evicted["by_host"]["here"] > 3 * RATE * 2048
+    (measured, _) = windows_of(bench, found.trial, "readers")
+    rates = trial_host_rates(bench.runner.folder, found.trial, "here", measured.start_s, measured.end_s)
+    assert float(rates["disk_read_bytes_per_s"].sum()) > 2 * RATE * 2048
     assert (row.again, row.missed, row.unread) == (0, 0, 0)
     assert row.rebalances[0].stopped == 6
     assert row.rebalances[0].longest_s >= 3.0

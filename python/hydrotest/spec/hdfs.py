@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 from hydrotest.spec.attach import Attachable, Endpoint, FilesMost, Most, RequestsGuard
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.choice import expected
-from hydrotest.spec.fields import Count, Name, PropertyValue, SizeBytes
+from hydrotest.spec.fields import Count, Name, PropertyValue, RatePerS, SizeBytes
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.step import Step
 from hydrotest.spec.system import IN_CLASS_PATH, MIB, JavaSystem, listed
@@ -114,6 +114,16 @@ class Hdfs(Attachable, JavaSystem):
 class FilesWorkload(Workload):
     """What both workloads have: passes, with ever more files at once."""
 
+    operation: SizeBytes = Field(
+        1 << 20,
+        le=64 << 20,
+        description="Bytes of an operation: how long each takes is measured. A write is over when the client has taken it in.",
+    )
+    rate: RatePerS | None = Field(
+        None,
+        description="Operations a second of all files together; each is timed from when it was due. If not given, as fast as it goes.",
+    )
+
     limit_by: ClassVar[LimitBy] = LimitBy.PASSES
     is_warmed: ClassVar[bool] = False
 
@@ -201,6 +211,12 @@ class HdfsRead(FilesWorkload):
     kind: Literal["hdfs-read"]
     reads: Name = Field(description="The hdfs-write workload whose files are read.")
     at_once: Count = Field(8, le=10_000, description="Most files read at once.")
+    order: Literal["sequential", "random"] = Field(
+        "sequential", description="`random`: each operation is anywhere in any of the files; a pass reads as many bytes as there are."
+    )
+    cold: bool = Field(
+        False, description="Before each pass the DataNodes' files are taken out of the page cache: they are read from the disks."
+    )
 
     def disk_bytes(self, experiment: Experiment, rate_per_s: float, seconds: float, trials: int) -> int:
         # It writes what it reads, once.
@@ -214,5 +230,13 @@ class HdfsRead(FilesWorkload):
         super().check(name, experiment, checker)
         place: Path_ = ("workloads", name, "reads")
         checker.known(self.reads, experiment.workloads, "the workload", place)
-        if experiment.workload(self.reads, HdfsWrite) is None:
+        written = experiment.workload(self.reads, HdfsWrite)
+        if written is None:
             raise checker.fail(place, f"{self.reads!r} writes no files", "Name an hdfs-write workload.")
+        if self.order == "random" and self.operation > written.file_size:
+            raise checker.fail(
+                ("workloads", name, "operation"), f"operations of {self.operation:,} B are larger than a file", "Take smaller ones."
+            )
+        hdfs = experiment.systems.of(Hdfs)
+        if self.cold and hdfs is not None and hdfs.is_attached:
+            raise checker.fail(("workloads", name, "cold"), "the page cache of machines that others use is left alone", "Leave `cold` out.")

@@ -158,6 +158,15 @@ class FilesPass(Record):
     files: list[FileTime]
     allowed_bytes_per_s: float | None = None
     """No more was offered, on a file system that others use."""
+    operation_bytes: int | None = None
+    operations_us: dict[int, int] = Field(default_factory=dict)
+    """How many operations took so many microseconds, to three digits; empty if not kept."""
+    operations_per_s: float | None = None
+    """The rate at which they were due, from which they are timed."""
+    is_random: bool = False
+    """Operations were anywhere in the files."""
+    is_cold: bool = False
+    """The files were taken out of the page cache before."""
 
 
 class Hop(Record):

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from hydrotest.store.records import Tenancy
-from hydrotest.summary.base import TENANCY, WORKLOAD, Count, Number, Row
+from hydrotest.summary.base import TENANCY, WORKLOAD, Count, Latency, Number, Row
 
 
 class Files(Row):
@@ -24,4 +24,9 @@ class Files(Row):
     per_file_bytes_per_s_mean: Number = Field(description="Mean of the files' own rates.")
     per_file_bytes_per_s_sd: Number = Field(description="Standard deviation of the files' own rates.")
     is_allowed: bool = Field(False, description="Whether no more was offered, since `most` allows no more: the file system may take more.")
+    operation_bytes: Count | None = Field(None, description="Size of an operation; null: operations were not timed.")
+    offered: Number | None = Field(None, description="Operations a second that were due; null: as fast as it went.")
+    latency_ms: Latency | None = Field(None, description="Times of the operations of all passes, from when each was due.")
+    is_random: bool = Field(False, description="Whether operations were anywhere in the files.")
+    is_cold: bool = Field(False, description="Whether the files were taken out of the page cache before each pass.")
     is_limit: bool = Field(False, description="Whether the throughput was highest with this number at once.")

@@ -5,6 +5,7 @@ mod admin_query;
 mod ceiling;
 mod clock;
 mod cpu_hog;
+mod evict;
 mod hub;
 mod look;
 mod namespace;
@@ -55,6 +56,8 @@ enum Command {
     ClockOffset,
     /// Occupy a share of each core, ahead of all but generators, until stdin ends.
     CpuHog,
+    /// Take the files of a folder out of the page cache.
+    Evict,
     /// Send a system one admin query: readiness, set-up, the state of what was stored.
     Query,
     /// Report the state of a cluster that others use, as often as asked.
@@ -93,6 +96,7 @@ fn main() {
             Command::Clock => clock::run(),
             Command::ClockOffset => clock::offset(),
             Command::CpuHog => cpu_hog::run(),
+            Command::Evict => evict::run(),
             Command::Query => admin_query::run(),
             Command::Look => look::run(),
             Command::Hub => hub::run(),

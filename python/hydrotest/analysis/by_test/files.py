@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from hydrotest.analysis.statistics.latency import latency_ms
+from hydrotest.store.histograms import empty
 from hydrotest.store.records import FilesPass, Tenancy, Trial
+from hydrotest.summary.base import Latency
 from hydrotest.summary.files import Files
 
 Op = Literal["read", "write"]
@@ -54,9 +57,20 @@ def file_rows(trials: Sequence[Trial]) -> list[Files]:
                 files=len(done[0].files), file_bytes=done[0].files[0].bytes, bytes_per_s=rates[at_once],
                 per_file_bytes_per_s_mean=statistics.fmean(each),
                 per_file_bytes_per_s_sd=statistics.stdev(each) if len(each) > 1 else 0.0, is_limit=at_once == best,
+                is_cold=any(one.is_cold for one in done), is_random=any(one.is_random for one in done),
+                operation_bytes=done[0].operation_bytes, offered=done[0].operations_per_s, latency_ms=Latency.of(_latency(done)),
                 is_allowed=any(rates[at_once] >= one.allowed_bytes_per_s * ALLOWED_SHARE for one in done if one.allowed_bytes_per_s is not None),
             ))  # fmt: skip
     return rows
+
+
+def _latency(done: Sequence[FilesPass]) -> Mapping[str, float | None] | None:
+    """Of the operations of all passes; None if they were not timed."""
+    every = empty()
+    for one in done:
+        for micros, count in one.operations_us.items():
+            every.record_value(micros, count)
+    return latency_ms(every)
 
 
 def _passes(trials: Sequence[Trial]) -> Iterator[tuple[Op, str, Tenancy, FilesPass]]:

@@ -86,7 +86,7 @@ public final class Member implements ConsumerRebalanceListener {
         properties.load(file);
       }
     }
-    settings.get("properties").fields().forEachRemaining(one -> properties.put(one.getKey(), one.getValue().asText()));
+    settings.get("properties").properties().forEach(one -> properties.put(one.getKey(), one.getValue().asText()));
     partitions = settings.get("partitions").asInt();
     commit = Commit.valueOf(settings.get("commit").asText().toUpperCase(Locale.ROOT));
     commitNs = Math.round(settings.get("commit_ms").asDouble() * 1e6);

@@ -9,6 +9,7 @@ from typing import Any
 
 from hydrotest.errors import SystemFailedError
 from hydrotest.hosts.lab.netns import NetnsHost
+from hydrotest.run.lifecycle.evicting import evict
 from hydrotest.run.trials.one_trial import OneLevelTest
 from hydrotest.run.trials.trial import Disturbance
 from hydrotest.run.workloads.base import Bench, FaultTarget
@@ -72,6 +73,10 @@ class Strike:
             if ended is not None:
                 await watch.unwatch(ended.host.name, ended.name)
             await asyncio.sleep(max(0.0, began + self.test.down - time.time()))
+            if self.test.cold:
+                hosts = list({host.name: host for system in self.bench.systems.values() for host in system.hosts}.values())
+                evicted = await evict(hosts, self.bench.run)
+                self.bench.runner.folder.journal("page cache evicted", by_host=evicted)
         except BaseException:
             # A run that is being ended starts nothing again. But its lab may stay up, and a paused service
             # could not end.

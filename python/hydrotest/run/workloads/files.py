@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 
 from hydrotest.errors import TrialFailedError
@@ -10,6 +11,7 @@ from hydrotest.hosts.command import GRACE_S, run_command
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.files import place
 from hydrotest.jobs.jars import MAINS
+from hydrotest.run.lifecycle.evicting import evict
 from hydrotest.run.lifecycle.fetching import fetch_file
 from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Workload, remove_quietly
@@ -69,6 +71,8 @@ class Files(Workload):
         )
 
         async def body() -> list[Load]:
+            if self._is_cold:
+                await evict(self.bench.systems["hdfs"].hosts, self.bench.run)
             done = await self._press(self.op, at_once)
             wrong = sum(not one.correct for one in done.files)
             if wrong:
@@ -83,7 +87,8 @@ class Files(Workload):
     async def _press(self, what: str, at_once: int) -> FilesPass:
         output = await self._run(what, at_once)
         return FilesPass.model_validate({
-            "at_once": at_once, "allowed_bytes_per_s": None if self._most is None else self._most.rate_per_s,
+            "at_once": at_once, "operation_bytes": self.spec.operation, "operations_per_s": self.spec.rate,
+            "is_random": self._is_random, "is_cold": what == "read" and self._is_cold, "allowed_bytes_per_s": None if self._most is None else self._most.rate_per_s,
             **json.loads(output.strip().splitlines()[-1]),
         })  # fmt: skip
 
@@ -91,7 +96,11 @@ class Files(Workload):
         self._passes += 1
         label = f"{self.name}-{what}-{self._passes}"
         folder = self.host.scratch(self.bench.run) / label
-        settings = {"do": what, "folder": f"{self.client.url}{self.folder}", "files": self.written.files, "file_bytes": self.written.file_size,
+        # To write what is read afterwards is no measurement.
+        spec = self.spec if what == self.op else self.written
+        rate = spec.rate if what == self.op else None
+        settings = {"do": what, "operation_bytes": spec.operation, "operations_per_s": rate,
+                    "is_random": self._is_random, "folder": f"{self.client.url}{self.folder}", "files": self.written.files, "file_bytes": self.written.file_size,
                     "at_once": at_once, "replication": self._copies, "block_bytes": self.written.block_size, "seed": self.written.seed,
                     "bytes_per_s": None if self._most is None else self._most.rate_per_s, "makes_folder": self._most is None,
                     "properties": {key: property_text(value) for key, value in self.client.properties.items()}}  # fmt: skip
@@ -106,6 +115,14 @@ class Files(Workload):
         finally:
             await fetch_file(self.host, log, logs)
         return output
+
+    @property
+    def _is_cold(self) -> bool:
+        return isinstance(self.spec, HdfsRead) and self.spec.cold
+
+    @property
+    def _is_random(self) -> bool:
+        return isinstance(self.spec, HdfsRead) and self.spec.order == "random"
 
     @property
     def _at_once_max(self) -> int | None:
@@ -127,7 +144,13 @@ class Files(Workload):
         given = [bits / 8 for share in shares for bits in (share.get("disk"), share.get("network")) if bits is not None]
         allowed = [] if self._most is None or self._most.rate_per_s is None else [self._most.rate_per_s]
         total = self.written.files * self.written.file_size * self._copies
-        return Patience.of(a_JVM=JVM_S_MAX, all_files_at_the_slowest_speed=SLOW * total / min([BYTES_PER_S_MIN, *given, *allowed]))
+        operations = self.written.files * max(1, math.ceil(self.written.file_size / self.spec.operation))
+        scheduled = 0.0 if self.spec.rate is None else operations / self.spec.rate
+        return Patience.of(
+            a_JVM=JVM_S_MAX,
+            operations_by_their_rate=scheduled,
+            all_files_at_the_slowest_speed=SLOW * total / min([BYTES_PER_S_MIN, *given, *allowed]),
+        )
 
     async def finish(self) -> None:
         if self._passes:

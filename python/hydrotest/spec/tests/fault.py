@@ -98,6 +98,11 @@ class Fault(AtLevel):
                             "again after `down`, and waited for until no copy is behind.")  # fmt: skip
     at: DurationS = Field(20.0, description="Time from the start of the window to the fault.")
     down: DurationS = Field(10.0, description="Time until the service is started again, or goes on.")
+    cold: bool = Field(
+        False,
+        description="Before the target is brought back, what the systems have on their disks is taken out of the page cache: a backlog is then "
+        "read from the disks.",
+    )
     duration: DurationS = Field(90.0, description="Length of the window.")
 
     @property
@@ -106,7 +111,7 @@ class Fault(AtLevel):
         return self.service or self.host or self.system or ""
 
     def steps(self, experiment: Experiment) -> list[Step]:
-        fault = f"; {self.action} {self.struck} after {self.at:g} s for {self.down:g} s"
+        fault = f"; {self.action} {self.struck} after {self.at:g} s for {self.down:g} s" + (", then from cold disks" if self.cold else "")
         return [
             Step(
                 test="fault",
@@ -148,6 +153,8 @@ class Fault(AtLevel):
                 raise checker.fail(place, f"{self.host} is not an emulated host", "Choose one of its services, or use `connect: netns`.")
         if self.system is not None:
             checker.known(self.system, experiment.systems.present(), "the system", ("tests", index, self.test, "system"))
+        if self.cold and any(system.is_attached for system in experiment.systems.present().values()):
+            raise checker.fail(self.place(index, "cold"), "the page cache of machines that others use is left alone", "Leave `cold` out.")
         if self.action not in POSSIBLE[kind]:
             raise checker.fail(("tests", index), f"`{self.action}` is not for a {kind}", f"Take one of {', '.join(POSSIBLE[kind])}.")
         if self.host is not None and self.action in NEEDS:
