@@ -43,6 +43,7 @@ systems:
 workloads:
   ingest: {kind: kafka-produce}
   drain:  {kind: kafka-consume, reads: ingest}
+  readers: {kind: kafka-group, reads: ingest}
   store:  {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 5K)"}
 objectives:
   ingest: {p99: 200 ms}
