@@ -219,12 +219,32 @@ def test_reads_are_populated_from_the_same_rows(tmp_path: Path) -> None:
     ("text", "ours", "is_exact"),
     [
         ("UNIFORM(1..1M)", "uniform(1, 1000001)", True), ("fixed(5)", "uniform(5, 6)", True), ("SEQ(1..10k)", "sequential(1, 10001)", True),
-        ("GAUSSIAN(1..100)", "gaussian(1, 101)", True), ("~gaussian(1..100)", "gaussian(1, 101)", False), ("gaussian(1..100,5)", "gaussian(1, 101)", False),
-        ("EXP(1..1B)", "uniform(1, 1000000001)", False),
+        ("GAUSSIAN(1..100)", "gaussian(1, 101)", True), ("~gaussian(1..100)", "gaussian(1, 101)", False), ("gaussian(1..100,5)", "gaussian(1, 101, 50.5, 9.9)", True),
+        ("norm(1..100,20,5)", "gaussian(1, 101, 20, 5)", True), ("EXP(1..1B)", "exp(1, 1000000001)", True), ("~exp(1..10)", "uniform(1, 11)", False),
+        ("extreme(10..1000,3)", "weibull(10, 1001, 3)", True), ("weibull(1..9,0.5)", "weibull(1, 10, 0.5)", True),
+        ("qextreme(1..1000,2,10)", "weibull(1, 1001, 2)", False), ("exp(1..2)", "uniform(1, 3)", False),
     ],
 )  # fmt: skip
 def test_distributions_of_cassandra_stress(text: str, ours: str, is_exact: bool) -> None:
     assert (distribution(text).text, distribution(text).is_exact) == (ours, is_exact)
+
+
+def test_exponential_and_weibull_are_kept(tmp_path: Path) -> None:
+    """Of keys, of values and of sizes: `check` takes them, and nothing of them is said to be changed."""
+    made = import_stress("mixed n=1M -rate threads=8 -pop dist=EXP(1..1M)", HERE)
+    assert made.experiment["workloads"]["store"]["keys"] == "exp(1, 1000001)"
+    accepted(made)
+    profile = {
+        "table_definition": "CREATE TABLE events (id bigint PRIMARY KEY, n int, rank int, payload blob)",
+        "columnspec": [{"name": "id", "population": "extreme(1..1M,2)"}, {"name": "n", "population": "exp(1..100k)"},
+                       {"name": "rank", "population": "seq(1..10)"}, {"name": "payload", "size": "exp(10..2000)"}],
+    }  # fmt: skip
+    made = import_stress(f"user profile={written(tmp_path, 'e.yaml', profile)} 'ops(insert=1)'", HERE)
+    store = made.experiment["workloads"]["store"]
+    assert store["keys"] == "weibull(1, 1000001, 2)"
+    assert store["values"] == {"n": "exp(1, 100001)", "rank": "uniform(1, 11)", "payload": "exp(10 B, 2000 B)"}
+    assert [note.said for note in made.notes if note.why is Why.DISTRIBUTION] == ["columnspec rank: population: seq(1..10)"]
+    accepted(made)
 
 
 def test_a_command_line_of_the_producer() -> None:

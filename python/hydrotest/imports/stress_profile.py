@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import BadInputError
 from hydrotest.imports.note import Imported, Why
-from hydrotest.imports.stress_words import distribution, weight_of
+from hydrotest.imports.stress_words import Drawn, distribution, weight_of
 from hydrotest.imports.yaml_lines import Lined, read_lined
 
 TYPES = frozenset({"ascii", "bigint", "blob", "boolean", "date", "decimal", "double", "float", "inet", "int", "smallint", "text", "time", "timestamp",
@@ -126,24 +127,18 @@ class _Profile:
                     keys = drawn
                     text = f"keys: {drawn.text}"
                 else:
-                    values[name] = (
-                        drawn.text
-                        if drawn.text.startswith("uniform") or drawn.text.startswith("gaussian")
-                        else f"uniform({drawn.low}, {drawn.high + 1})"
-                    )
+                    # Values follow from their row, and have no sequence of their own.
+                    drawn = replace(drawn, shape="uniform", is_exact=False) if drawn.shape == "sequential" else drawn
+                    values[name] = drawn.text
                     text = f"values: {{{name}: {values[name]}}}"
-                said = f"columnspec {name}: population: {spec['population']}"
-                (self.out.kept(said, text, **where) if drawn.is_exact else self.out.changed(said, text, Why.DISTRIBUTION, **where))
+                self._told(f"columnspec {name}: population: {spec['population']}", text, drawn, where)
             if "size" in spec and (name in values or name in self.keys):
                 self.out.left_out(f"columnspec {name}: size: {spec['size']}", Why.FROM_POPULATION, **where)
             elif "size" in spec:
                 drawn = distribution(str(spec["size"]))
-                low = max(drawn.low, 1)
-                values[name] = f"uniform({low} B, {max(drawn.high, low)} B)"
-                said = f"columnspec {name}: size: {spec['size']}"
-                kept = drawn.is_exact and (drawn.low == drawn.high or str(spec["size"]).lower().startswith("uniform"))
-                (self.out.kept(said, f"values: {{{name}: {values[name]}}}", **where) if kept
-                 else self.out.changed(said, f"values: {{{name}: {values[name]}}}", Why.DISTRIBUTION, **where))  # fmt: skip
+                drawn = replace(drawn, is_exact=drawn.is_exact and drawn.shape != "sequential" and drawn.low > 0)
+                values[name] = drawn.sizes
+                self._told(f"columnspec {name}: size: {spec['size']}", f"values: {{{name}: {values[name]}}}", drawn, where)
             if "cluster" in spec:
                 drawn = distribution(str(spec["cluster"]))
                 if name in values:
@@ -156,6 +151,12 @@ class _Profile:
         self.store["keys"] = keys.text if keys is not None else self.store["keys"]
         if values:
             self.store["values"] = values
+
+    def _told(self, said: str, ours: str, drawn: Drawn, where: dict[str, Any]) -> None:
+        if drawn.is_exact:
+            self.out.kept(said, ours, **where)
+        else:
+            self.out.changed(said, ours, Why.DISTRIBUTION, **where)
 
     def _insert(self, given: dict[str, Any]) -> None:
         for key, value in given.items():

@@ -127,7 +127,10 @@ class CassandraLoad(Scheduled):
 
     kind: Literal["cassandra"]
     mix: Mix | None = Field(None, description="Weights of writes and reads, e.g. {write: 1, read: 3}.")
-    keys: KeysField = Field(description="Which rows: sequential, uniform, gaussian or zipf over a range.")
+    keys: KeysField = Field(
+        description="Which rows: in sequence, by a distribution over a range, or {file: keys.txt}: a row for each different line, used as often as "
+        "the line is there."
+    )
     table: TextsField = Field(
         default_factory=list, description="CREATE TABLE … of your own, or a list of such statements; no keyspace is named."
     )
@@ -192,6 +195,13 @@ class CassandraLoad(Scheduled):
     def rows_before(self) -> int:
         return self.keys.size
 
+    @property
+    def digests(self) -> dict[str, str]:
+        return {} if self.keys.digest is None else {"keys": self.keys.digest}
+
+    def check_files(self, name: str, checker: Checker) -> None:
+        self.check_listed(("workloads", name, "keys"), self.keys, checker)
+
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
         super().check(name, experiment, checker)
         place: Path_ = ("workloads", name)
@@ -246,6 +256,12 @@ class CassandraLoad(Scheduled):
 
     def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
         super().check_stock(name, experiment, place, checker)
+        if self.keys.file is not None:
+            raise checker.fail(
+                place,
+                f"{name}: cassandra-stress draws no keys from a file",
+                "Write e.g. `keys: uniform(0, 1M)`, or leave `client: stock` out.",
+            )
         cassandra = experiment.systems.of(Cassandra)
         if cassandra is not None and cassandra.security is not None:
             raise checker.fail(place, "cassandra-stress takes a password on its command line only, where everybody can read it",

@@ -26,11 +26,12 @@ _QUANTITIES = {
     fields.BitsPerS: "speed, e.g. `1 Gbit/s`, `200 MB/s`", fields.Fraction: "fraction, e.g. `5 %`",
     fields.Share: "share, `0` to `1` or `100 %`",
     fields.Name: "name", fields.NamesField: "name, or list of names",
-    fields.TextsField: "text, or list of texts", fields.Port: "port", KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)` or `zipf(a, b)`",
+    fields.TextsField: "text, or list of texts", fields.Port: "port",
+    KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)`, `zipf(a, b)`, `exp(a, b)`, `weibull(a, b, k)` or `{file: …}`",
     ArrivalsField: "`even`, `poisson` or `bursts(n)`",
     MakerField: "`row`, a distribution of numbers, or a size",
     kafka.Acks: "`all`, `1` or `0`",
-    SizesField: "size with its unit, `uniform(a, b)` or `gaussian(a, b)`",
+    SizesField: "size with its unit, `uniform(a, b)`, `gaussian(a, b)`, `exp(a, b)`, `weibull(a, b, k)`, `{weights: {…}}` or `{file: …}`",
     monitored.SeriesField: 'series, e.g. `broker_idle{pool="requests"}`',
 }  # fmt: skip
 

@@ -146,7 +146,7 @@ impl Account {
                 Content::Own { .. } => 0,
             },
             in_order: matches!(settings.keys, Distribution::Sequential { .. }),
-            keys: Draw::new(settings.keys, settings.seed, share, shares)
+            keys: Draw::new(settings.keys.clone(), settings.seed, share, shares)
                 .expect("the range was checked with the settings"),
             window,
             recorders,

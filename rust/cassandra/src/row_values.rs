@@ -80,7 +80,7 @@ impl RowValues {
             )
         });
         let bind = |((statement, prepared), check): ((&Statement, &Prepared), &Result<Check, Reason>)| {
-            let generator = |name: &str| generators.get(name).copied();
+            let generator = |name: &str| generators.get(name).cloned();
             BoundStatement::new(
                 &prepared.values,
                 &prepared.key,

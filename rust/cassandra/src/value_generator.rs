@@ -15,7 +15,7 @@ const EPOCH_DAYS: u32 = (1 << 31) + 18_262;
 const UUID_EPOCH: u64 = 0x01B2_1DD2_1381_4000;
 const DAY_NS: u64 = 86_400_000_000_000;
 /// How a column's value follows from the number of its row.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ValueGenerator {
     /// The row's number itself.
