@@ -17,10 +17,11 @@ from hydrotest.hosts.local import LocalHost
 from hydrotest.load import kafka
 from hydrotest.load.stock import stress_command
 from hydrotest.spec.cassandra import CassandraLoad
-from hydrotest.spec.distribution import Distribution, Maker, parse_keys, parse_maker, parse_sizes, show_maker, show_sizes
+from hydrotest.spec.distribution import Distribution, parse_keys, parse_sizes, show_sizes
 from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.spec.lines import read_document
 from hydrotest.spec.load import experiment_of, load_experiment
+from hydrotest.spec.maker import Maker, parse_maker, show_maker
 from hydrotest.spec.weibull import mean_above_low, usual_scale
 
 
@@ -216,3 +217,30 @@ def test_a_run_goes_on_with_the_same_files_only(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "x.yaml").write_text(stock)
     with pytest.raises(BadInputError, match="draws no keys from a file"):
         load_experiment(tmp_path / "x.yaml")
+
+
+def test_collections_have_a_count_and_elements() -> None:
+    def maker(value: object) -> Maker:
+        found = parse_maker(value)
+        assert isinstance(found, Maker)
+        return found
+
+    tags = maker({"count": 3, "each": "uniform(5 B, 10 B)"})
+    assert tags.wire() == {
+        "many": {"count": {"shape": "uniform", "min": 3, "max": 3}, "each": {"bytes": {"shape": "uniform", "min": 5, "max": 10}}}
+    }
+    assert show_maker(tags) == {"count": "uniform(3, 4)", "each": "uniform(5, 10)"}
+    assert maker({"each": {"count": "exp(1, 100)"}}).wire()["many"]["each"]["many"]["each"] is None
+    assert maker({"count": "uniform(0, 1001)"}).wire() == {"many": {"count": {"shape": "uniform", "min": 0, "max": 1000}, "each": None}}
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"counts": 3}, "makes no value"), ({"count": "row"}, "no number of elements"), ({"count": "3 B"}, "no number of elements"),
+        ({"count": "uniform(0, 2K)"}, "more than 1,000"), ({"each": "row"}, "are alike"), ({"count": -1}, "-1"), ({"each": "sometimes"}, "makes no value"),
+    ],
+)  # fmt: skip
+def test_what_is_no_collection_says_why(value: object, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        parse_maker(value)

@@ -196,9 +196,29 @@ def test_profiles_of_cassandra_stress(name: str, tmp_path: Path) -> None:
 
 def test_what_a_profile_has_and_hydrotest_has_not_is_named(tmp_path: Path) -> None:
     made = import_stress(f"user profile={written(tmp_path, 'c.yaml', PROFILES['collections'])} 'ops(insert=1)'", HERE)
-    assert made.experiment["workloads"]["store"]["statements"]["insert"]["cql"] == "INSERT INTO profiles (id, name) VALUES (?, ?)"
-    left = [note.said.split()[0] for note in made.notes if note.why is Why.COLUMN_TYPE]
-    assert left == ["tags", "scores", "place", "columnspec"]
+    store = made.experiment["workloads"]["store"]
+    assert store["statements"]["insert"]["cql"] == "INSERT INTO profiles (id, name, tags, scores, place) VALUES (?, ?, ?, ?, ?)"
+    assert store["values"] == {"tags": {"count": "uniform(5, 6)"}}
+    assert [note.said for note in made.notes if note.why is Why.COLUMN_TYPE] == []
+    accepted(made)
+    other = {
+        "table_definition": "CREATE TABLE t (id int PRIMARY KEY, d duration, ds list<duration>, at place, v vector<float, 3>, m map<text, frozen<place>>)",
+        "extra_definitions": ["CREATE INDEX ON t (v)", "CREATE TYPE place (x int, y int)"],
+        "columnspec": [{"name": "at", "population": "uniform(1..5)"}, {"name": "m", "size": "exp(1..50)", "population": "uniform(1..9)"},
+                       {"name": "ds", "size": "fixed(1)"}, {"name": "v", "population": "gaussian(1..100)"}],
+    }  # fmt: skip
+    made = import_stress(f"user profile={written(tmp_path, 'o.yaml', other)} 'ops(insert=1)'", HERE)
+    store = made.experiment["workloads"]["store"]
+    assert store["statements"]["insert"]["cql"] == "INSERT INTO t (id, at, v, m) VALUES (?, ?, ?, ?)"
+    assert [one.split(" (")[0] for one in store["table"]] == ["CREATE TYPE place", "CREATE TABLE t", "CREATE INDEX ON t"]
+    assert store["values"] == {"m": {"count": "exp(1, 51)", "each": "uniform(1, 10)"}, "v": "gaussian(1, 101)"}
+    assert [note.said for note in made.notes if note.why is Why.COLUMN_TYPE] == [
+        "d duration",
+        "ds list<duration>",
+        "columnspec at",
+        "columnspec ds",
+    ]
+    accepted(made)
     counters = {"table_definition": "CREATE TABLE hits (page text PRIMARY KEY, n counter)"}
     with pytest.raises(BadInputError, match="counters"):
         import_stress(f"user profile={written(tmp_path, 'n.yaml', counters)} 'ops(insert=1)'", HERE)

@@ -12,10 +12,11 @@ from hydrotest.errors import BadInputError
 from hydrotest.kinds.registry import SYSTEMS, WORKLOADS
 from hydrotest.spec.arrivals import parse_arrivals, show_arrivals
 from hydrotest.spec.check import check_memory, memory_needed
-from hydrotest.spec.distribution import Distribution, Maker, parse_keys, parse_maker, parse_sizes
+from hydrotest.spec.distribution import Distribution, parse_keys, parse_sizes
 from hydrotest.spec.hosts import LocalHost
 from hydrotest.spec.kafka import Kafka
 from hydrotest.spec.load import SHOWN_CHARS_MAX, load_experiment
+from hydrotest.spec.maker import Maker, parse_maker
 from hydrotest.spec.models import Systems
 from hydrotest.spec.parts import every_model, tags
 from hydrotest.spec.plan import make_plan

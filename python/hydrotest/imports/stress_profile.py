@@ -14,7 +14,10 @@ from hydrotest.imports.yaml_lines import Lined, read_lined
 
 TYPES = frozenset({"ascii", "bigint", "blob", "boolean", "date", "decimal", "double", "float", "inet", "int", "smallint", "text", "time", "timestamp",
                    "timeuuid", "tinyint", "uuid", "varchar", "varint"})  # fmt: skip
-"""Types of columns that hydrotest makes values of."""
+"""Types of columns that hydrotest makes values of, …"""
+PARTED = frozenset({"frozen", "list", "map", "set", "tuple", "vector"})
+"""… and those that are made of them."""
+COLLECTIONS = ("list", "map", "set")
 
 
 def read_user(text: str, out: Imported, store: dict[str, Any]) -> None:
@@ -46,21 +49,26 @@ class _Profile:
                 "the profile has no `table_definition`", "Add its CREATE TABLE: hydrotest makes the table anew.", file=lined.file
             )
         self.table = _without_keyspace(" ".join(definition.split()).rstrip("; "))
+        self.extras = [" ".join(without_comments(str(one)).split()).rstrip("; ") for one in lined.values.get("extra_definitions") or ()]
         types, self.keys = _columns_of(self.table)
+        own = {match[1].lower() for one in self.extras if (match := _CREATE_TYPE.match(one))}
+        self.collections = {name for name, kind in types.items() if re.sub(r"^frozen\s*<\s*", "", kind).startswith(COLLECTIONS)}
         if any(kind.startswith("counter") for kind in types.values()):
             raise BadInputError("a table of counters is not written by INSERT, and cassandra-stress's own counters have no counterpart",
                                 "Write the updates as `statements` of your own.", file=lined.file, line=lined.lines.get("table_definition"))  # fmt: skip
-        self.columns = [name for name, kind in types.items() if name in self.keys or re.split(r"\W", kind)[0] in TYPES]
+        self.tuples = {name for name, kind in types.items() if re.split(r"\W", re.sub(r"^frozen\s*<\s*", "", kind))[0] in {"tuple", *own}}
+        self.columns = [name for name, kind in types.items() if name in self.keys or _is_made(kind, own)]
         for name, kind in types.items():
             if name not in self.columns:
                 out.left_out(f"{name} {kind}", Why.COLUMN_TYPE, **lined.where("table_definition"))
 
     def read(self) -> None:
         self.out.experiment["name"] = re.sub(r"[^a-z0-9]+", "-", self.lined.file.stem.lower()).strip("-")[:40] or "profile"
-        extras = [" ".join(without_comments(str(one)).split()).rstrip("; ") for one in self.lined.values.get("extra_definitions") or ()]
-        self.store["table"] = [self.table, *extras] if extras else self.table
+        types = [one for one in self.extras if _CREATE_TYPE.match(one)]
+        others = [one for one in self.extras if one not in types]
+        self.store["table"] = [*types, self.table, *others] if self.extras else self.table
         self.out.kept("table_definition", "table", **self.lined.where("table_definition"))
-        if extras:
+        if self.extras:
             self.out.kept("extra_definitions", "table", **self.lined.where("extra_definitions"))
         self._statements()
         self._values()
@@ -114,11 +122,11 @@ class _Profile:
         self.store["statements"] = statements
 
     def _values(self) -> None:
-        values: dict[str, str] = {}
+        values: dict[str, Any] = {}
         keys = None
         for spec in self.lined.values.get("columnspec") or ():
             name, where = str(spec.get("name")), self.lined.where("columnspec")
-            if name not in self.columns:
+            if name not in self.columns or name in self.tuples:
                 self.out.left_out(f"columnspec {name}", Why.COLUMN_TYPE, **where)
                 continue
             if "population" in spec:
@@ -129,10 +137,16 @@ class _Profile:
                 else:
                     # Values follow from their row, and have no sequence of their own.
                     drawn = replace(drawn, shape="uniform", is_exact=False) if drawn.shape == "sequential" else drawn
-                    values[name] = drawn.text
-                    text = f"values: {{{name}: {values[name]}}}"
+                    values[name] = {"each": drawn.text} if name in self.collections else drawn.text
+                    text = f"values: {{{name}: {drawn.text}}}"
                 self._told(f"columnspec {name}: population: {spec['population']}", text, drawn, where)
-            if "size" in spec and (name in values or name in self.keys):
+            if "size" in spec and name in self.collections:
+                # Of a collection it is how many elements there are (`Lists`, `Sets`).
+                drawn = distribution(str(spec["size"]))
+                drawn = replace(drawn, shape="uniform", is_exact=False) if drawn.shape == "sequential" else drawn
+                values[name] = {"count": drawn.text, **values.get(name, {})}
+                self._told(f"columnspec {name}: size: {spec['size']}", f"values: {{{name}: {{count: {drawn.text}}}}}", drawn, where)
+            elif "size" in spec and (name in values or name in self.keys):
                 self.out.left_out(f"columnspec {name}: size: {spec['size']}", Why.FROM_POPULATION, **where)
             elif "size" in spec:
                 drawn = distribution(str(spec["size"]))
@@ -168,6 +182,15 @@ class _Profile:
                 self.out.left_out(said, Why.CONDITION, **self.lined.where("insert"))
             else:
                 self.out.left_out(said, Why.BATCHES, **self.lined.where("insert"))
+
+
+_CREATE_TYPE = re.compile(r"create\s+type\s+(?:if\s+not\s+exists\s+)?(?:[\w\"]+\.)?\"?(\w+)", re.IGNORECASE)
+
+
+def _is_made(kind: str, own: set[str]) -> bool:
+    """True if values are made of a type, and of all that it is made of."""
+    described = re.split(r"\b(?:static|primary)\b", kind)[0]
+    return all(word in TYPES or word in PARTED or word in own or word.isdecimal() for word in re.findall(r"\w+", described))
 
 
 def without_comments(cql: str) -> str:

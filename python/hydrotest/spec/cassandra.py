@@ -10,9 +10,10 @@ from pydantic import ConfigDict, Field
 from hydrotest.spec.attach import Answering, ClientSecurity
 from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
-from hydrotest.spec.distribution import KeysField, MakerField
+from hydrotest.spec.distribution import KeysField
 from hydrotest.spec.fields import Count, DurationS, Name, SizeBytes, TextsField
 from hydrotest.spec.lines import Path_
+from hydrotest.spec.maker import MakerField
 from hydrotest.spec.secret import Secret
 from hydrotest.spec.system import MIB, JavaSystem
 from hydrotest.spec.workload import Scheduled
@@ -138,7 +139,7 @@ class CassandraLoad(Scheduled):
     values: dict[str, MakerField] = Field(
         default_factory=dict,
         description="How the column values of your tables follow from their row, by column. If not given, the partition key is "
-        "the row's number, and the other values suit their type.",
+        "the row's number, and the other values suit their type. Of collections: {count: uniform(1, 6), each: uniform(0, 100)}.",
     )
     populate: Name | None = Field(
         None,

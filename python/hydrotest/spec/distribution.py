@@ -20,7 +20,6 @@ from pydantic import (
 )
 
 from hydrotest import units
-from hydrotest.spec.fields import written
 from hydrotest.spec.weibull import mean_above_low, usual_scale
 from hydrotest.spec.weights import listed_keys, listed_sizes
 
@@ -38,13 +37,11 @@ KEY_SHAPES = ("sequential", "uniform", "gaussian", "zipf", "exp", "weibull")
 NUMBER_SHAPES = ("uniform", "gaussian", "zipf", "exp", "weibull")
 SIZE_SHAPES = ("uniform", "gaussian", "exp", "weibull")
 
-_CALL = re.compile(r"^\s*([a-z]+)\s*\(([^()]*)\)\s*$")
-_WITH_SIZES = re.compile(rf"\d\s*({'|'.join(map(re.escape, units.SIZES))})\b")
-"""A size has its unit; a number has none."""
+CALL = re.compile(r"^\s*([a-z]+)\s*\(([^()]*)\)\s*$")
 _SKEWED = "zipf(0, 1M[, exponent]), exp(0, 1M[, mean]) or weibull(0, 1M, exponent[, scale])"
 _KEY_FORMS = f"uniform(0, 1M), sequential(0, 1M), gaussian(0, 1M[, mean, sd]), {_SKEWED}"
-_NUMBER_FORMS = f"uniform(0, 1M), gaussian(0, 1M[, mean, sd]), {_SKEWED}"
-_SIZE_FORMS = "100 B, uniform(100 B, 1 KiB), gaussian(100 B, 1 KiB[, mean, sd]), exp(100 B, 1 KiB[, mean]) or weibull(100 B, 1 KiB, exponent[, scale])"
+NUMBER_FORMS = f"uniform(0, 1M), gaussian(0, 1M[, mean, sd]), {_SKEWED}"
+SIZE_FORMS = "100 B, uniform(100 B, 1 KiB), gaussian(100 B, 1 KiB[, mean, sd]), exp(100 B, 1 KiB[, mean]) or weibull(100 B, 1 KiB, exponent[, scale])"
 NUMBERS_MAX = 10**18
 """Generators count in 64 bits."""
 ZIPF_EXPONENT_DEFAULT = 1.0
@@ -121,7 +118,7 @@ class Distribution(BaseModel):
 
 def _arguments(text: object, shapes: tuple[str, ...], forms: str) -> tuple[str, list[str]]:
     """Shape and arguments of the text form."""
-    match = _CALL.match(text) if isinstance(text, str) else None
+    match = CALL.match(text) if isinstance(text, str) else None
     if match is None or match[1] not in shapes:
         raise ValueError(f"{text!r} is not a distribution; write {forms}")
     parts = [part.strip() for part in match[2].split(",")]
@@ -190,7 +187,7 @@ def parse_sizes(value: object) -> object:
     if not isinstance(value, str) or "(" not in value:
         size = units.size_bytes(value)
         return Distribution(shape="uniform", low=size, high=size + 1)
-    shape, parts = _arguments(value, SIZE_SHAPES, _SIZE_FORMS)
+    shape, parts = _arguments(value, SIZE_SHAPES, SIZE_FORMS)
     return _made(value, shape, parts, units.size_bytes, 1, units.size_bytes)
 
 
@@ -210,44 +207,7 @@ def show_sizes(sizes: Distribution) -> int | str | dict[str, Any]:
     return f"{sizes.shape}({sizes.low}, {sizes.high - 1}{sizes.shown_extras})"
 
 
-class Maker(BaseModel):
-    """How a column's value follows from the number of its row: the number itself, a drawn number, or a number
-    of bytes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    make: Literal["row", "number", "bytes"]
-    drawn: Distribution | None = None
-
-    def wire(self) -> Any:
-        """`ValueGenerator` of rust/cassandra/src/value_generator.rs."""
-        return "row" if self.drawn is None else {self.make: self.drawn.wire()}
-
-
-def parse_maker(value: object) -> object:
-    """Parses the text form of a maker."""
-    if isinstance(value, Maker):
-        return value
-    if value == "row":
-        return Maker(make="row")
-    if isinstance(value, str) and _WITH_SIZES.search(value):
-        return Maker.model_validate({"make": "bytes", "drawn": parse_sizes(value)})
-    match = _CALL.match(value) if isinstance(value, str) else None
-    if match is None or match[1] not in NUMBER_SHAPES:
-        raise ValueError(f"{value!r} makes no value; write row, {_NUMBER_FORMS}, or a size such as {_SIZE_FORMS}")
-    return Maker.model_validate({"make": "number", "drawn": parse_keys(value)})
-
-
-def show_maker(maker: Maker) -> str:
-    """The text form, as in the file."""
-    if maker.drawn is None:
-        return "row"
-    if maker.make == "bytes":
-        return f"{show_sizes(maker.drawn)} B" if maker.drawn.size == 1 else str(show_sizes(maker.drawn))
-    return f"{maker.drawn.shape}({maker.drawn.low}, {maker.drawn.high}{maker.drawn.shown_extras})"
-
-
-def _call(*shapes: str) -> str:
+def call_of(*shapes: str) -> str:
     """What the text form of these looks like, for a JSON Schema."""
     return rf"^\s*({'|'.join(shapes)})\s*\([^()]*\)\s*$"
 
@@ -258,22 +218,16 @@ _WEIGHTS = {"type": "object", "properties": {"weights": {"type": "object", "addi
             "required": ["weights"], "additionalProperties": False}  # fmt: skip
 
 
-def _text(pattern: str, example: str) -> dict[str, Any]:
+def text_schema(pattern: str, example: str) -> dict[str, Any]:
     return {"type": "string", "pattern": pattern, "examples": [example]}
 
 
 KeysField = Annotated[
-    Distribution, BeforeValidator(parse_keys), WithJsonSchema({"anyOf": [_text(_call(*KEY_SHAPES), "uniform(0, 1M)"), _FILE]})
+    Distribution, BeforeValidator(parse_keys), WithJsonSchema({"anyOf": [text_schema(call_of(*KEY_SHAPES), "uniform(0, 1M)"), _FILE]})
 ]
 SizesField = Annotated[
     Distribution,
     BeforeValidator(parse_sizes),
     PlainSerializer(show_sizes),
-    WithJsonSchema({"anyOf": [_text(rf"{units.SIZE_PATTERN}|{_call(*SIZE_SHAPES)}", "100 B"), _FILE, _WEIGHTS]}),
-]
-MakerField = Annotated[
-    Maker,
-    BeforeValidator(parse_maker),
-    PlainSerializer(show_maker),
-    written(rf"^row$|{units.SIZE_PATTERN}|{_call(*NUMBER_SHAPES)}", "uniform(0, 365)"),
+    WithJsonSchema({"anyOf": [text_schema(rf"{units.SIZE_PATTERN}|{call_of(*SIZE_SHAPES)}", "100 B"), _FILE, _WEIGHTS]}),
 ]

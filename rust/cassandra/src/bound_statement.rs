@@ -1,131 +1,14 @@
 //! The columns of a prepared statement: the values bound to its marks, and the check of the rows that it
 //! returns.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use bytes::{BufMut, BytesMut};
-use hydrotest_core::draw::{Distribution, Draw};
-use hydrotest_core::splitmix::mix;
 
 use crate::account::Found;
 use crate::checks::{Check, ColumnHow};
+use crate::column::Column;
 use crate::frame::{ColumnSpec, Rows};
-use crate::value_generator::{ColumnType, ValueGenerator};
-
-/// Bounds for a column without a generator: numbers up to this, or so many bytes (as in cassandra-stress's
-/// columns).
-const NUMBER_MAX: u64 = 1_000_000;
-const BYTES: u64 = 34;
-
-/// FNV-1a (Fowler, Noll, Vo).
-fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
-    })
-}
-
-/// Makes the values of one column.
-pub(crate) struct Column {
-    kind: ColumnType,
-    salt: u64,
-    generator: Generator,
-}
-
-enum Generator {
-    Row,
-    Number(Draw),
-    Bytes(Draw),
-}
-
-impl Column {
-    /// The column `name` of type `kind`, made by `generator`. Without one, a column of the partition key is
-    /// the row's number, and any other has a value that fits its type. `rows_max` is the highest row. Returns
-    /// an error in words where generator and type do not fit.
-    pub(crate) fn new(
-        name: &str,
-        kind: ColumnType,
-        generator: Option<ValueGenerator>,
-        is_key: bool,
-        rows_max: u64,
-    ) -> Result<Self> {
-        // A LIMIT of 0 would be refused (nodes name it `[limit]`, and a TTL `[ttl]`).
-        let min = u64::from(name.starts_with('['));
-        let generator = generator.unwrap_or(match kind {
-            _ if is_key => ValueGenerator::Row,
-            ColumnType::Text | ColumnType::Blob => {
-                ValueGenerator::Bytes(Distribution::Uniform { min: BYTES, max: BYTES })
-            }
-            _ => ValueGenerator::Number(Distribution::Uniform {
-                min,
-                max: kind.number_max().min(NUMBER_MAX),
-            }),
-        });
-        let draw = |distribution| Draw::new(distribution, 0, 0, 1).map_err(anyhow::Error::msg);
-        let (largest, generator) = match generator {
-            ValueGenerator::Row => (rows_max, Generator::Row),
-            ValueGenerator::Number(distribution) => (distribution.range().1, Generator::Number(draw(distribution)?)),
-            ValueGenerator::Bytes(distribution) => {
-                ensure!(
-                    kind.has_bytes(),
-                    "a size does not fit column {name}, which is of type {kind:?}"
-                );
-                (0, Generator::Bytes(draw(distribution)?))
-            }
-        };
-        ensure!(
-            largest <= kind.number_max(),
-            "column {name} is of type {kind:?} and cannot hold {largest}"
-        );
-        Ok(Self {
-            kind,
-            salt: hash(name),
-            generator,
-        })
-    }
-
-    /// Appends the value for a row, without its length.
-    fn put_body(&mut self, out: &mut BytesMut, row: u64) {
-        let seed = mix(row ^ self.salt);
-        match &mut self.generator {
-            Generator::Row => self.kind.put_number(out, row),
-            Generator::Number(draw) => {
-                draw.reseed(seed);
-                self.kind.put_number(out, draw.number());
-            }
-            Generator::Bytes(draw) => {
-                draw.reseed(seed);
-                self.kind.put_bytes(out, draw.number(), seed);
-            }
-        }
-    }
-
-    /// Appends the value for a row as the protocol's `[value]`.
-    pub(crate) fn put(&mut self, out: &mut BytesMut, row: u64) {
-        let start = out.len();
-        out.put_i32(0);
-        self.put_body(out, row);
-        let length = (out.len() - start - 4) as i32;
-        out[start..start + 4].copy_from_slice(&length.to_be_bytes());
-    }
-
-    /// True if `cell` is the value of this column in a row; `scratch` is overwritten.
-    pub(crate) fn is_of(&mut self, cell: Option<&[u8]>, row: u64, scratch: &mut BytesMut) -> bool {
-        scratch.clear();
-        self.put_body(scratch, row);
-        cell == Some(&scratch[..])
-    }
-}
-
-/// The type of a column. An error if no values can be generated for it.
-fn type_of(column: &ColumnSpec) -> Result<ColumnType> {
-    let Some(kind) = ColumnType::of(column.option) else {
-        bail!(
-            "column {} has a type (number {:#06x} of the protocol) that no values are made for; write it as a literal",
-            column.name,
-            column.option
-        );
-    };
-    Ok(kind)
-}
+use crate::value_generator::ValueGenerator;
 
 /// Values and checks of one prepared statement.
 pub(crate) struct BoundStatement {
@@ -162,13 +45,7 @@ impl BoundStatement {
     ) -> Result<Self> {
         let column = |described: &ColumnSpec| {
             let name = &described.name;
-            Column::new(
-                name,
-                type_of(described)?,
-                generator(name),
-                keys.contains(name),
-                rows_max,
-            )
+            Column::new(name, &described.kind, generator(name), keys.contains(name), rows_max)
         };
         let bound = bound
             .iter()

@@ -6,9 +6,9 @@ mod columns;
 use anyhow::{Context, Result, bail, ensure};
 use bytes::{BufMut, BytesMut};
 
-pub(crate) use columns::ColumnSpec;
 pub use columns::Preparation;
 use columns::described;
+pub(crate) use columns::{ColumnSpec, DataType};
 
 /// The header of every frame: version, flags, stream, opcode, length.
 pub const HEADER_BYTES: usize = 9;
@@ -282,9 +282,17 @@ fn response(opcode: u8, mut body: Reader<'_>) -> Result<Response<'_>> {
 
 /// Reads the protocol's primitive types from a slice.
 #[derive(Debug, Clone, Copy)]
-struct Reader<'a>(&'a [u8]);
+pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
+    pub(crate) fn over(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn bytes(&mut self, count: usize) -> Result<&'a [u8]> {
         let Some((taken, rest)) = self.0.split_at_checked(count) else {
             bail!("the node's frame is cut short");
@@ -320,7 +328,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `[bytes]`: a length and as many bytes; None where the length is negative.
-    fn value(&mut self) -> Result<Option<&'a [u8]>> {
+    pub(crate) fn value(&mut self) -> Result<Option<&'a [u8]>> {
         match usize::try_from(self.i32()?) {
             Ok(length) => self.bytes(length).map(Some),
             Err(_) => Ok(None),

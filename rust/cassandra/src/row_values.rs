@@ -9,7 +9,7 @@ use crate::bound_statement::BoundStatement;
 use crate::checks::{Check, Model, Reason};
 use crate::connection::Prepared;
 use crate::cql::{self, Parsed};
-use crate::frame::{Rows, put_value};
+use crate::frame::{DataType, Rows, put_value};
 use crate::rows::{RowShape, is_intact, key_bytes};
 use crate::schema::Schema;
 use crate::settings::{Content, Statement};
@@ -73,9 +73,14 @@ impl RowValues {
                     .map(|&at| prepared.values[usize::from(at)].name.clone())
             })
             .collect();
+        // A key with parts is not the row's number, and may be that of several rows.
+        let has_parts = |name: &str| {
+            let mut all = prepared.iter().flat_map(|prepared| &prepared.values);
+            all.any(|column| column.name == name && !matches!(column.kind, DataType::Plain(_)))
+        };
         let checks = checks(statements, prepared, tables, filling, &|name| {
             generators.get(name).map_or_else(
-                || keys.iter().any(|key| key == name),
+                || keys.iter().any(|key| key == name) && !has_parts(name),
                 |generator| *generator == ValueGenerator::Row,
             )
         });

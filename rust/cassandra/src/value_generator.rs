@@ -24,6 +24,11 @@ pub enum ValueGenerator {
     Number(Distribution),
     /// A random number of bytes or characters.
     Bytes(Distribution),
+    /// So many elements of a collection; of a map, `each` makes the values.
+    Many {
+        count: Distribution,
+        each: Option<Box<ValueGenerator>>,
+    },
 }
 
 /// A column's type, as far as values can be made for it. Source: `doc/native_protocol_v4.spec`, section 6.

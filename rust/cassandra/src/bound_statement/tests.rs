@@ -1,94 +1,11 @@
 use super::*;
 use crate::checks::{ColumnCheck, Reason};
-use proptest::prelude::*;
-
-fn column(kind: ColumnType, generator: Option<ValueGenerator>) -> Column {
-    Column::new("note", kind, generator, false, 1_000).unwrap()
-}
-
-const KINDS: [ColumnType; 17] = [
-    ColumnType::Text,
-    ColumnType::Blob,
-    ColumnType::Boolean,
-    ColumnType::TinyInt,
-    ColumnType::SmallInt,
-    ColumnType::Int,
-    ColumnType::BigInt,
-    ColumnType::Varint,
-    ColumnType::Decimal,
-    ColumnType::Float,
-    ColumnType::Double,
-    ColumnType::Timestamp,
-    ColumnType::Date,
-    ColumnType::Time,
-    ColumnType::Uuid,
-    ColumnType::TimeUuid,
-    ColumnType::Inet,
-];
-
-proptest! {
-    /// The value written for a row is expected for that row, and for hardly any other; its length precedes
-    /// it.
-    #[test]
-    fn values_follow_from_their_row(row in 0u64..1_000, which in 0usize..17) {
-        let mut made = column(KINDS[which], None);
-        let (mut out, mut scratch) = (BytesMut::new(), BytesMut::new());
-        made.put(&mut out, row);
-        let length = i32::from_be_bytes(out[..4].try_into().unwrap()) as usize;
-        prop_assert_eq!(length, out.len() - 4);
-        prop_assert!(made.is_of(Some(&out[4..]), row, &mut scratch));
-        prop_assert!(!made.is_of(None, row, &mut scratch));
-    }
-}
-
-#[test]
-fn makers_that_do_not_fit_are_refused() {
-    let numbers = ValueGenerator::Number(Distribution::Uniform { min: 0, max: 1 << 40 });
-    let error = Column::new("id", ColumnType::Int, Some(numbers), false, 0)
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(
-        error.contains("column id is of type Int and cannot hold 1099511627776"),
-        "{error}"
-    );
-    let size = ValueGenerator::Bytes(Distribution::Uniform { min: 5, max: 5 });
-    assert!(
-        Column::new("id", ColumnType::Int, Some(size), false, 0)
-            .err()
-            .unwrap()
-            .to_string()
-            .contains("a size does not fit")
-    );
-    assert!(Column::new("id", ColumnType::TinyInt, None, true, 1_000).is_err());
-    let list = ColumnSpec {
-        name: "tags".into(),
-        option: 0x20,
-    };
-    assert!(type_of(&list).unwrap_err().to_string().contains("column tags"));
-}
-
-#[test]
-fn text_is_text_and_as_long_as_drawn() {
-    let mut out = BytesMut::new();
-    column(
-        ColumnType::Text,
-        Some(ValueGenerator::Bytes(Distribution::Uniform { min: 13, max: 13 })),
-    )
-    .put(&mut out, 7);
-    assert_eq!(out.len(), 4 + 13);
-    assert!(
-        std::str::from_utf8(&out[4..])
-            .unwrap()
-            .chars()
-            .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
-    );
-}
+use crate::frame::DataType;
 
 fn described(names: &[(&str, u16)]) -> Vec<ColumnSpec> {
     let of = |&(name, option): &(&str, u16)| ColumnSpec {
         name: name.into(),
-        option,
+        kind: DataType::Plain(option),
     };
     names.iter().map(of).collect()
 }
@@ -120,7 +37,7 @@ fn judged(own: &mut BoundStatement, note: Option<&[u8]>) -> Found {
 #[test]
 fn values_are_compared_where_they_are_known() {
     let mut out = BytesMut::new();
-    let mut note = Column::new("note", ColumnType::Text, None, false, 1_000).unwrap();
+    let mut note = Column::new("note", &DataType::Plain(0x0D), None, false, 1_000).unwrap();
     note.put(&mut out, 5);
     let mut sure = returning(ColumnHow::Checked { may_be_null: None }, None);
     assert_eq!(judged(&mut sure, Some(&out[4..])), Found::Intact);
@@ -157,7 +74,7 @@ fn rows_are_missing_only_where_they_must_be_there() {
 #[test]
 fn a_limit_is_never_zero() {
     let mut out = BytesMut::new();
-    let mut limit = Column::new("[limit]", ColumnType::TinyInt, None, false, 1_000).unwrap();
+    let mut limit = Column::new("[limit]", &DataType::Plain(0x14), None, false, 1_000).unwrap();
     (0..2_000).for_each(|row| limit.put_body(&mut out, row));
     assert!(out.iter().all(|&byte| byte > 0));
 }

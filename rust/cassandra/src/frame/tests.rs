@@ -90,20 +90,42 @@ fn the_columns_of_a_prepared_statement_are_told() {
     body.put_i32(1);
     string(&mut body, "ks");
     string(&mut body, "t");
-    string(&mut body, "note");
-    body.put_u16(0x0D);
+    string(&mut body, "place");
+    body.put_u16(0x30); // a user-defined type: keyspace, name, fields
+    string(&mut body, "ks");
+    string(&mut body, "place");
+    body.put_u16(2);
+    string(&mut body, "x");
+    body.put_u16(0x09);
+    string(&mut body, "v");
+    body.put_u16(0);
+    string(
+        &mut body,
+        "org.apache.cassandra.db.marshal.VectorType(org.apache.cassandra.db.marshal.FloatType , 3)",
+    );
     let frame = answer(0, 0, RESULT, &body);
     let Some((_, Response::Prepared(preparation), _)) = take(&frame).unwrap() else {
         panic!("a preparation was sent");
     };
     assert_eq!(preparation.id, [9, 9]);
     let (bound, key, returned) = preparation.columns().unwrap();
-    let of = |name: &str, option: u16| ColumnSpec {
+    let of = |name: &str, kind: DataType| ColumnSpec {
         name: name.into(),
-        option,
+        kind,
     };
-    assert_eq!((bound, key), (vec![of("tags", 0x21), of("id", 0x02)], vec![1]));
-    assert_eq!(returned, [of("note", 0x0D)]);
+    let tags = DataType::Map(
+        Box::new(DataType::Plain(0x0D)),
+        Box::new(DataType::List(Box::new(DataType::Plain(0x09)))),
+    );
+    assert_eq!(
+        (bound, key),
+        (vec![of("tags", tags), of("id", DataType::Plain(0x02))], vec![1])
+    );
+    let vector = DataType::Vector(Box::new(DataType::Plain(0x08)), 3);
+    assert_eq!(
+        returned,
+        [of("place", DataType::Tuple(vec![DataType::Plain(0x09), vector]))]
+    );
 }
 
 #[test]
