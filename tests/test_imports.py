@@ -224,6 +224,18 @@ def test_what_a_profile_has_and_hydrotest_has_not_is_named(tmp_path: Path) -> No
         import_stress(f"user profile={written(tmp_path, 'n.yaml', counters)} 'ops(insert=1)'", HERE)
 
 
+def test_conditions_and_batches_are_kept(tmp_path: Path) -> None:
+    made = import_stress(f"user profile={written(tmp_path, 'c.yaml', PROFILES['conditional'])} 'ops(insert=1)'", HERE)
+    insert = made.experiment["workloads"]["store"]["statements"]["insert"]
+    assert insert["cql"] == "INSERT INTO seats (flight, seat, holder) VALUES (?, ?, ?) IF NOT EXISTS"
+    assert accepted(made).workloads["store"].model_dump()["statements"]["insert"]["batch"] is None
+    batches = PROFILES["conditional"] | {"insert": {"partitions": "fixed(5)", "batchtype": "UNLOGGED", "select": "uniform(1..5)/5"}}
+    made = import_stress(f"user profile={written(tmp_path, 'b.yaml', batches)} 'ops(insert=1)'", HERE)
+    assert made.experiment["workloads"]["store"]["statements"]["insert"]["batch"] == {"rows": 5, "kind": "unlogged"}
+    assert [note.said for note in made.notes if note.why is Why.BATCHES] == ["insert: select: uniform(1..5)/5"]
+    accepted(made)
+
+
 def test_reads_are_populated_from_the_same_rows(tmp_path: Path) -> None:
     """Only reads are asked for, so that the insert has no weight and fills the table."""
     made = import_stress(

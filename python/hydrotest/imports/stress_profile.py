@@ -173,15 +173,29 @@ class _Profile:
             self.out.changed(said, ours, Why.DISTRIBUTION, **where)
 
     def _insert(self, given: dict[str, Any]) -> None:
+        insert = self.store["statements"].get("insert")
         for key, value in given.items():
             said = f"insert: {key}: {value}"
             is_one = str(value).lower().replace(" ", "") in ("fixed(1)", "fixed(1)/1", "unlogged")
             if is_one:
                 self.out.kept(said, "one row a statement", **self.lined.where("insert"))
-            elif key == "condition":
-                self.out.left_out(said, Why.CONDITION, **self.lined.where("insert"))
+            elif key == "condition" and str(value).strip() and insert is not None:
+                insert["cql"] = f"{insert['cql']} {' '.join(str(value).split())}"
+                self.out.kept(said, f"statements.insert: {insert['cql']}", **self.lined.where("insert"))
+            elif key == "partitions" and insert is not None and (rows := _fixed(value)) is not None and rows > 1:
+                kind = str(given.get("batchtype", "logged")).lower()
+                insert["batch"] = {"rows": rows, "kind": kind if kind in ("logged", "unlogged", "counter") else "logged"}
+                self.out.kept(said, f"statements.insert.batch: {insert['batch']}", **self.lined.where("insert"))
+            elif key == "batchtype" and insert is not None and (_fixed(given.get("partitions")) or 1) > 1:
+                self.out.kept(said, "statements.insert.batch", **self.lined.where("insert"))
             else:
                 self.out.left_out(said, Why.BATCHES, **self.lined.where("insert"))
+
+
+def _fixed(value: Any) -> int | None:
+    """The number of `fixed(n)`; None of anything else."""
+    match = re.fullmatch(r"fixed\(([0-9]+)\)", str(value).strip().lower())
+    return int(match[1]) if match else None
 
 
 _CREATE_TYPE = re.compile(r"create\s+type\s+(?:if\s+not\s+exists\s+)?(?:[\w\"]+\.)?\"?(\w+)", re.IGNORECASE)

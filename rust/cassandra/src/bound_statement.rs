@@ -8,11 +8,14 @@ use crate::account::Found;
 use crate::checks::{Check, ColumnHow};
 use crate::column::Column;
 use crate::frame::{ColumnSpec, Rows};
+use crate::settings::Group;
 use crate::value_generator::ValueGenerator;
 
 /// Values and checks of one prepared statement.
 pub(crate) struct BoundStatement {
     bound: Vec<Column>,
+    /// Of a batch, each row has its part of the columns.
+    group: Group,
     /// Indices of the partition key's columns among them, in its order; empty where not all are bound.
     key: Vec<usize>,
     /// The checks of its answers; None without any.
@@ -41,11 +44,17 @@ impl BoundStatement {
         returned: &[ColumnSpec],
         generator: impl Fn(&str) -> Option<ValueGenerator>,
         check: Option<&Check>,
-        rows_max: u64,
+        group: Group,
     ) -> Result<Self> {
         let column = |described: &ColumnSpec| {
             let name = &described.name;
-            Column::new(name, &described.kind, generator(name), keys.contains(name), rows_max)
+            Column::new(
+                name,
+                &described.kind,
+                generator(name),
+                keys.contains(name),
+                group.range.1,
+            )
         };
         let bound = bound
             .iter()
@@ -71,19 +80,27 @@ impl BoundStatement {
             })
             .transpose()?;
         let key = key.iter().map(|&at| usize::from(at)).collect();
-        Ok(Self { bound, key, checked })
+        Ok(Self {
+            bound,
+            group,
+            key,
+            checked,
+        })
     }
 
     /// Appends the partition key of a row as nodes hash it; false where some of it is not bound. In a key of
     /// several columns, each has its length before it and a zero byte behind it (Cassandra's CompositeType).
     pub(crate) fn put_partition_key(&mut self, out: &mut BytesMut, row: u64) -> bool {
         if let [only] = self.key[..] {
+            let row = self.row_at(only, row);
             self.bound[only].put_body(out, row);
             return true;
         }
-        for &at in &self.key {
+        for index in 0..self.key.len() {
+            let at = self.key[index];
             let start = out.len();
             out.put_u16(0);
+            let row = self.row_at(at, row);
             self.bound[at].put_body(out, row);
             let length = (out.len() - start - 2) as u16;
             out[start..start + 2].copy_from_slice(&length.to_be_bytes());
@@ -94,9 +111,29 @@ impl BoundStatement {
 
     /// Appends the values of a statement for a row.
     pub(crate) fn put(&mut self, out: &mut BytesMut, row: u64) {
-        for column in &mut self.bound {
-            column.put(out, row);
+        if self.group.rows == 1 {
+            self.bound.iter_mut().for_each(|column| column.put(out, row));
+            return;
         }
+        let rows = self.group.rows_of(row);
+        let each = self.columns_each();
+        for (row, columns) in rows.zip(self.bound.chunks_mut(each)) {
+            columns.iter_mut().for_each(|column| column.put(out, row));
+        }
+    }
+
+    /// Columns that are bound for each row of a batch.
+    fn columns_each(&self) -> usize {
+        (self.bound.len() / self.group.rows as usize).max(1)
+    }
+
+    /// The row that a bound column belongs to.
+    fn row_at(&self, column: usize, row: u64) -> u64 {
+        if self.group.rows == 1 {
+            return row;
+        }
+        let part = column / self.columns_each();
+        self.group.rows_of(row).nth(part).unwrap_or(row)
     }
 
     /// Checks the rows returned for row number `row`.

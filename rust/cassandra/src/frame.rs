@@ -44,6 +44,7 @@ const ROWS_NO_METADATA: i32 = 0x04;
 
 const QUERY_VALUES: u8 = 0x01;
 const QUERY_SKIP_METADATA: u8 = 0x02;
+const QUERY_SERIAL: u8 = 0x10;
 
 /// The error code for a statement that the node has forgotten.
 pub const UNPREPARED: i32 = 0x2500;
@@ -83,21 +84,38 @@ pub fn put_prepare(out: &mut BytesMut, stream: i16, query: &str) {
     });
 }
 
+/// How statements are executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Execution {
+    pub(crate) consistency: u16,
+    /// Of conditional writes; None: the node's own.
+    pub(crate) serial: Option<u16>,
+}
+
 /// Appends the execution of a prepared statement: its `head`, and the values that `values` writes by `put_value`.
-pub fn put_execute(out: &mut BytesMut, stream: i16, head: &[u8], values: impl FnOnce(&mut BytesMut)) {
+pub(crate) fn put_execute(
+    out: &mut BytesMut,
+    stream: i16,
+    head: &[u8],
+    execution: Execution,
+    values: impl FnOnce(&mut BytesMut),
+) {
     put(out, stream, EXECUTE, |body| {
         body.put_slice(head);
         values(body);
+        if let Some(serial) = execution.serial {
+            body.put_u16(serial);
+        }
     });
 }
 
 /// The start of every execution of a statement, up to its values.
-pub fn execute_head(id: &[u8], consistency: u16, values: u16) -> Vec<u8> {
+pub(crate) fn execute_head(id: &[u8], execution: Execution, values: u16) -> Vec<u8> {
     let mut head = Vec::with_capacity(id.len() + 8);
     head.put_u16(id.len() as u16);
     head.put_slice(id);
-    head.put_u16(consistency);
-    head.put_u8(QUERY_VALUES | QUERY_SKIP_METADATA);
+    head.put_u16(execution.consistency);
+    head.put_u8(QUERY_VALUES | QUERY_SKIP_METADATA | execution.serial.map_or(0, |_| QUERY_SERIAL));
     head.put_u16(values);
     head
 }

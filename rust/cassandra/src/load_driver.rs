@@ -111,5 +111,6 @@ fn merge(parts: Vec<Findings>, statements: &[Statement], outcome: &mut Outcome) 
         "acked_keys": acked.to_vec(), "attempted_keys": attempted.to_vec(),
         "missing_reads": missing, "corrupted_reads": corrupted, "checked_reads": checked, "unchecked": unchecked,
         "answered": answered, "not_applied": not_applied,
+        "conditional": statements.iter().filter(|one| one.is_conditional).map(|one| &one.name).collect::<Vec<_>>(),
     });
 }

@@ -12,7 +12,7 @@ use crate::cql::{self, Parsed};
 use crate::frame::{DataType, Rows, put_value};
 use crate::rows::{RowShape, is_intact, key_bytes};
 use crate::schema::Schema;
-use crate::settings::{Content, Statement};
+use crate::settings::{Content, Group, Statement};
 use crate::unchecked::{Unchecked, What};
 use crate::value_generator::ValueGenerator;
 
@@ -43,13 +43,13 @@ pub(crate) struct Tables {
 }
 
 impl RowValues {
-    /// Made from the tables and the prepared statements. `rows_max` is the highest row number.
+    /// Made from the tables and the prepared statements. `range` is of the rows' numbers.
     pub(crate) fn new(
         content: &Content,
         statements: &[Statement],
         prepared: &[Prepared],
         tables: &Tables,
-        rows_max: u64,
+        range: (u64, u64),
     ) -> Result<Self> {
         let (generators, filling) = match content {
             Content::Standard { shape, .. } => {
@@ -93,7 +93,10 @@ impl RowValues {
                 &prepared.returned,
                 generator,
                 check.as_ref().ok(),
-                rows_max,
+                Group {
+                    rows: statement.rows,
+                    range,
+                },
             )
             .with_context(|| format!("statement {}", statement.name))
         };

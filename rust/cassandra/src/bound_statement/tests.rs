@@ -2,6 +2,13 @@ use super::*;
 use crate::checks::{ColumnCheck, Reason};
 use crate::frame::DataType;
 
+fn single(max: u64) -> Group {
+    Group {
+        rows: 1,
+        range: (0, max),
+    }
+}
+
 fn described(names: &[(&str, u16)]) -> Vec<ColumnSpec> {
     let of = |&(name, option): &(&str, u16)| ColumnSpec {
         name: name.into(),
@@ -21,7 +28,7 @@ fn returning(note: ColumnHow, may_miss: Option<Reason>) -> BoundStatement {
         columns: vec![column("note", note), column("count", count)],
     };
     let keys = ["customer".to_owned()];
-    BoundStatement::new(&bound, &[0], &keys, &returned, |_| None, Some(&check), 1_000).unwrap()
+    BoundStatement::new(&bound, &[0], &keys, &returned, |_| None, Some(&check), single(1_000)).unwrap()
 }
 
 /// The result of one row with these two cells, for row number 5.
@@ -66,7 +73,7 @@ fn rows_are_missing_only_where_they_must_be_there() {
     assert_eq!(found(None, 2), Found::SeveralRows);
     // A truncated answer.
     assert_eq!(found(None, 1), Found::Corrupted);
-    let mut unchecked = BoundStatement::new(&[], &[], &[], &[], |_| None, None, 1_000).unwrap();
+    let mut unchecked = BoundStatement::new(&[], &[], &[], &[], |_| None, None, single(1_000)).unwrap();
     let counts = [0, 1, 2].map(|count| unchecked.judge(&mut Rows::over(2, count, &[]), 5, &mut BytesMut::new()));
     assert_eq!(counts, [Found::Unchecked; 3]);
 }
@@ -90,7 +97,7 @@ fn a_key_that_is_returned_is_the_key_that_was_bound() {
         }],
     };
     let keys = ["customer".to_owned()];
-    let mut own = BoundStatement::new(&bound, &[0], &keys, &bound, |_| None, Some(&check), 1_000).unwrap();
+    let mut own = BoundStatement::new(&bound, &[0], &keys, &bound, |_| None, Some(&check), single(1_000)).unwrap();
     let mut out = BytesMut::new();
     own.put(&mut out, 7);
     assert_eq!(
@@ -108,7 +115,7 @@ fn partition_keys_are_laid_out_as_nodes_hash_them() {
     let bound = described(&[("day", 0x09), ("note", 0x0D), ("customer", 0x02)]);
     let keys = ["customer".to_owned(), "day".to_owned()];
     let laid_out = |key: &[u16]| {
-        let mut own = BoundStatement::new(&bound, key, &keys, &[], |_| None, None, 1_000).unwrap();
+        let mut own = BoundStatement::new(&bound, key, &keys, &[], |_| None, None, single(1_000)).unwrap();
         let mut out = BytesMut::new();
         own.put_partition_key(&mut out, 7).then(|| out.to_vec())
     };
@@ -118,4 +125,26 @@ fn partition_keys_are_laid_out_as_nodes_hash_them() {
         Some(vec![0, 8, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 4, 0, 0, 0, 7, 0])
     );
     assert_eq!(laid_out(&[]), None);
+}
+
+#[test]
+fn each_row_of_a_batch_has_values_of_its_own() {
+    let columns = described(&[("k", 0x02), ("v", 0x09)]);
+    let twice: Vec<ColumnSpec> = columns.iter().chain(&columns).cloned().collect();
+    let keys = ["k".to_owned()];
+    let of = |bound: &[ColumnSpec], key: &[u16], rows, row| {
+        let mut statement =
+            BoundStatement::new(bound, key, &keys, &[], |_| None, None, Group { rows, range: (1, 6) }).unwrap();
+        let (mut values, mut key) = (BytesMut::new(), BytesMut::new());
+        statement.put(&mut values, row);
+        assert!(statement.put_partition_key(&mut key, row));
+        (values, key)
+    };
+    let one = |row| of(&columns, &[0], 1, row);
+    // A node names the key's last mark.
+    let (values, key) = of(&twice, &[2], 2, 4);
+    assert_eq!(values, [one(4).0, one(5).0].concat());
+    assert_eq!(key, one(5).1);
+    // The first row before the range is the first of it.
+    assert_eq!(of(&twice, &[0], 2, 1).0, [one(1).0, one(1).0].concat());
 }

@@ -150,10 +150,19 @@ fn requests_are_laid_out_as_specified() {
         b"\x04\x00\x00\x00\x01\x00\x00\x00\x16\x00\x01\x00\x0bCQL_VERSION\x00\x053.0.0"
     );
     out.clear();
-    let head = execute_head(&[9, 8], 1, 1);
-    put_execute(&mut out, 5, &head, |values| put_value(values, b"ab"));
+    let execution = |serial| Execution { consistency: 1, serial };
+    let mut laid_out = |execution| {
+        out.clear();
+        let head = execute_head(&[9, 8], execution, 1);
+        put_execute(&mut out, 5, &head, execution, |values| put_value(values, b"ab"));
+        out.to_vec()
+    };
     assert_eq!(
-        &out[..],
+        laid_out(execution(None)),
         b"\x04\x00\x00\x05\x0a\x00\x00\x00\x0f\x00\x02\x09\x08\x00\x01\x03\x00\x01\x00\x00\x00\x02ab"
+    );
+    assert_eq!(
+        laid_out(execution(Some(8))),
+        b"\x04\x00\x00\x05\x0a\x00\x00\x00\x11\x00\x02\x09\x08\x00\x01\x13\x00\x01\x00\x00\x00\x02ab\x00\x08"
     );
 }
