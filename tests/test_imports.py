@@ -196,12 +196,44 @@ def test_profiles_of_cassandra_stress(name: str, tmp_path: Path) -> None:
 
 def test_what_a_profile_has_and_hydrotest_has_not_is_named(tmp_path: Path) -> None:
     made = import_stress(f"user profile={written(tmp_path, 'c.yaml', PROFILES['collections'])} 'ops(insert=1)'", HERE)
-    assert made.experiment["workloads"]["store"]["statements"]["insert"]["cql"] == "INSERT INTO profiles (id, name) VALUES (?, ?)"
-    left = [note.said.split()[0] for note in made.notes if note.why is Why.COLUMN_TYPE]
-    assert left == ["tags", "scores", "place", "columnspec"]
+    store = made.experiment["workloads"]["store"]
+    assert store["statements"]["insert"]["cql"] == "INSERT INTO profiles (id, name, tags, scores, place) VALUES (?, ?, ?, ?, ?)"
+    assert store["values"] == {"tags": {"count": "uniform(5, 6)"}}
+    assert [note.said for note in made.notes if note.why is Why.COLUMN_TYPE] == []
+    accepted(made)
+    other = {
+        "table_definition": "CREATE TABLE t (id int PRIMARY KEY, d duration, ds list<duration>, at place, v vector<float, 3>, m map<text, frozen<place>>)",
+        "extra_definitions": ["CREATE INDEX ON t (v)", "CREATE TYPE place (x int, y int)"],
+        "columnspec": [{"name": "at", "population": "uniform(1..5)"}, {"name": "m", "size": "exp(1..50)", "population": "uniform(1..9)"},
+                       {"name": "ds", "size": "fixed(1)"}, {"name": "v", "population": "gaussian(1..100)"}],
+    }  # fmt: skip
+    made = import_stress(f"user profile={written(tmp_path, 'o.yaml', other)} 'ops(insert=1)'", HERE)
+    store = made.experiment["workloads"]["store"]
+    assert store["statements"]["insert"]["cql"] == "INSERT INTO t (id, at, v, m) VALUES (?, ?, ?, ?)"
+    assert [one.split(" (")[0] for one in store["table"]] == ["CREATE TYPE place", "CREATE TABLE t", "CREATE INDEX ON t"]
+    assert store["values"] == {"m": {"count": "exp(1, 51)", "each": "uniform(1, 10)"}, "v": "gaussian(1, 101)"}
+    assert [note.said for note in made.notes if note.why is Why.COLUMN_TYPE] == [
+        "d duration",
+        "ds list<duration>",
+        "columnspec at",
+        "columnspec ds",
+    ]
+    accepted(made)
     counters = {"table_definition": "CREATE TABLE hits (page text PRIMARY KEY, n counter)"}
     with pytest.raises(BadInputError, match="counters"):
         import_stress(f"user profile={written(tmp_path, 'n.yaml', counters)} 'ops(insert=1)'", HERE)
+
+
+def test_conditions_and_batches_are_kept(tmp_path: Path) -> None:
+    made = import_stress(f"user profile={written(tmp_path, 'c.yaml', PROFILES['conditional'])} 'ops(insert=1)'", HERE)
+    insert = made.experiment["workloads"]["store"]["statements"]["insert"]
+    assert insert["cql"] == "INSERT INTO seats (flight, seat, holder) VALUES (?, ?, ?) IF NOT EXISTS"
+    assert accepted(made).workloads["store"].model_dump()["statements"]["insert"]["batch"] is None
+    batches = PROFILES["conditional"] | {"insert": {"partitions": "fixed(5)", "batchtype": "UNLOGGED", "select": "uniform(1..5)/5"}}
+    made = import_stress(f"user profile={written(tmp_path, 'b.yaml', batches)} 'ops(insert=1)'", HERE)
+    assert made.experiment["workloads"]["store"]["statements"]["insert"]["batch"] == {"rows": 5, "kind": "unlogged"}
+    assert [note.said for note in made.notes if note.why is Why.BATCHES] == ["insert: select: uniform(1..5)/5"]
+    accepted(made)
 
 
 def test_reads_are_populated_from_the_same_rows(tmp_path: Path) -> None:
@@ -219,12 +251,32 @@ def test_reads_are_populated_from_the_same_rows(tmp_path: Path) -> None:
     ("text", "ours", "is_exact"),
     [
         ("UNIFORM(1..1M)", "uniform(1, 1000001)", True), ("fixed(5)", "uniform(5, 6)", True), ("SEQ(1..10k)", "sequential(1, 10001)", True),
-        ("GAUSSIAN(1..100)", "gaussian(1, 101)", True), ("~gaussian(1..100)", "gaussian(1, 101)", False), ("gaussian(1..100,5)", "gaussian(1, 101)", False),
-        ("EXP(1..1B)", "uniform(1, 1000000001)", False),
+        ("GAUSSIAN(1..100)", "gaussian(1, 101)", True), ("~gaussian(1..100)", "gaussian(1, 101)", False), ("gaussian(1..100,5)", "gaussian(1, 101, 50.5, 9.9)", True),
+        ("norm(1..100,20,5)", "gaussian(1, 101, 20, 5)", True), ("EXP(1..1B)", "exp(1, 1000000001)", True), ("~exp(1..10)", "uniform(1, 11)", False),
+        ("extreme(10..1000,3)", "weibull(10, 1001, 3)", True), ("weibull(1..9,0.5)", "weibull(1, 10, 0.5)", True),
+        ("qextreme(1..1000,2,10)", "weibull(1, 1001, 2)", False), ("exp(1..2)", "uniform(1, 3)", False),
     ],
 )  # fmt: skip
 def test_distributions_of_cassandra_stress(text: str, ours: str, is_exact: bool) -> None:
     assert (distribution(text).text, distribution(text).is_exact) == (ours, is_exact)
+
+
+def test_exponential_and_weibull_are_kept(tmp_path: Path) -> None:
+    """Of keys, of values and of sizes: `check` takes them, and nothing of them is said to be changed."""
+    made = import_stress("mixed n=1M -rate threads=8 -pop dist=EXP(1..1M)", HERE)
+    assert made.experiment["workloads"]["store"]["keys"] == "exp(1, 1000001)"
+    accepted(made)
+    profile = {
+        "table_definition": "CREATE TABLE events (id bigint PRIMARY KEY, n int, rank int, payload blob)",
+        "columnspec": [{"name": "id", "population": "extreme(1..1M,2)"}, {"name": "n", "population": "exp(1..100k)"},
+                       {"name": "rank", "population": "seq(1..10)"}, {"name": "payload", "size": "exp(10..2000)"}],
+    }  # fmt: skip
+    made = import_stress(f"user profile={written(tmp_path, 'e.yaml', profile)} 'ops(insert=1)'", HERE)
+    store = made.experiment["workloads"]["store"]
+    assert store["keys"] == "weibull(1, 1000001, 2)"
+    assert store["values"] == {"n": "exp(1, 100001)", "rank": "uniform(1, 11)", "payload": "exp(10 B, 2000 B)"}
+    assert [note.said for note in made.notes if note.why is Why.DISTRIBUTION] == ["columnspec rank: population: seq(1..10)"]
+    accepted(made)
 
 
 def test_a_command_line_of_the_producer() -> None:

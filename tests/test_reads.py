@@ -12,9 +12,10 @@ from hydrotest.analysis.integrity.reads import Reads, reads_of
 from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, integrity_rows
 from hydrotest.report.missed_objectives import missed
 from hydrotest.report.narrative import integrity_sentence
-from hydrotest.report.unchecked import WHAT, WHY, reads_sentences, unchecked_sheet
+from hydrotest.report.unchecked import WHAT, WHY, conditional_sheet, reads_sentences, unchecked_sheet
 from hydrotest.run.workloads.cassandra import Store
-from hydrotest.spec.cassandra import CassandraLoad, verb
+from hydrotest.spec.cassandra import CassandraLoad
+from hydrotest.spec.statement import verb
 from hydrotest.store.merging import merged_load
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Counts, Load, Outcome, Trial
@@ -62,6 +63,19 @@ def test_conditional_writes_that_did_not_hold_are_no_writes() -> None:
     (row,) = accounts(load({**found(), "not_applied": {"put": 7}}), load({**found(), "not_applied": {"put": 1}}))
     assert row.not_applied == {"put": 8}
     assert unchecked_sheet(summary_of(integrity=[row])).rows[0][5] == "8"
+
+
+def test_contention_of_conditional_writes_is_told_by_statement() -> None:
+    extra = {**found(), "not_applied": {"put": 30, "other": 0}, "answered": {"put": 100, "other": 5, "look": 10}, "conditional": ["put"]}
+    first = load(extra)
+    assert first.outcome is not None
+    errors = {"put WriteTimeout": 4, "put Unavailable": 1, "other WriteTimeout": 2}
+    timed_out = first.model_copy(update={"outcome": first.outcome.model_copy(update={"errors": errors})})
+    (row,) = accounts(timed_out, first)
+    assert [one.written() for one in row.conditional] == [{"statement": "put", "answered": 200, "not_applied": 60, "timed_out": 4}]
+    summary = summary_of(integrity=[row])
+    assert conditional_sheet(summary).rows == [["del", "put", "200", "140", "60", "70.0%", "4"]]
+    assert unchecked_sheet(summary).rows == []
 
 
 def test_counts_that_an_older_run_has_not_kept_are_not_known() -> None:

@@ -12,10 +12,11 @@ from hydrotest.errors import BadInputError
 from hydrotest.kinds.registry import SYSTEMS, WORKLOADS
 from hydrotest.spec.arrivals import parse_arrivals, show_arrivals
 from hydrotest.spec.check import check_memory, memory_needed
-from hydrotest.spec.distribution import Distribution, Maker, parse_keys, parse_maker, parse_sizes
+from hydrotest.spec.distribution import Distribution, parse_keys, parse_sizes
 from hydrotest.spec.hosts import LocalHost
 from hydrotest.spec.kafka import Kafka
 from hydrotest.spec.load import SHOWN_CHARS_MAX, load_experiment
+from hydrotest.spec.maker import Maker, parse_maker
 from hydrotest.spec.models import Systems
 from hydrotest.spec.parts import every_model, tags
 from hydrotest.spec.plan import make_plan
@@ -159,6 +160,36 @@ CASES = {
         "does not begin with CREATE",
     ),
     "a blank table": ("mix: {write: 1, read: 3}, ", "table: ' ', statements: {a: {cql: SELECT}}, ", 10, "does not begin with CREATE"),
+    "a batch of reads": (
+        "mix: {write: 1, read: 3}, ",
+        "table: CREATE, statements: {a: {cql: SELECT, batch: {rows: 2}}}, ",
+        10,
+        "cannot be in a batch",
+    ),
+    "a batch of batches": (
+        "mix: {write: 1, read: 3}, ",
+        "table: CREATE, statements: {a: {cql: BEGIN BATCH, batch: {rows: 2}}}, ",
+        10,
+        "cannot be in a batch",
+    ),
+    "a batch without rows": (
+        "mix: {write: 1, read: 3}, ",
+        "table: CREATE, statements: {a: {cql: INSERT, batch: {rows: 0}}}, ",
+        10,
+        "must be above 0",
+    ),
+    "a serial level without conditions": (
+        "mix: {write: 1, read: 3}, ",
+        "table: CREATE, serial_consistency: SERIAL, statements: {a: {cql: \"INSERT INTO t (k) VALUES ('IF') -- IF\"}}, ",
+        10,
+        "no statement has a condition",
+    ),
+    "a serial level of the default table": (
+        "mix: {write: 1, read: 3}, ",
+        "mix: {write: 1}, serial_consistency: SERIAL, ",
+        10,
+        "there are none",
+    ),
     "a blank statement": ("mix: {write: 1, read: 3}, ", "table: CREATE, statements: {a: {cql: ' '}}, ", 10, "a is blank"),
     "values of nothing": ("mix: {write: 1, read: 3}, ", "mix: {write: 1}, values: {a: row}, ", 10, "`values` is about statements"),
     "a value that is none": (

@@ -121,8 +121,10 @@ async def test_rows_that_nothing_has_written_are_not_lost(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"table": "CREATE TABLE orders (customer uuid PRIMARY KEY, tags set<text>)",
-          "statements": {"place": {"cql": "INSERT INTO orders (customer, tags) VALUES (?, ?)"}}, "populate": "place"}, "column tags has a type"),
+        ({"table": "CREATE TABLE orders (customer uuid PRIMARY KEY, lasts duration)",
+          "statements": {"place": {"cql": "INSERT INTO orders (customer, lasts) VALUES (?, ?)"}}, "populate": "place"}, "column lasts is of type"),
+        ({"table": "CREATE TABLE orders (customer uuid PRIMARY KEY, tags set<text>)", "values": {"tags": "5 B"},
+          "statements": {"place": {"cql": "INSERT INTO orders (customer, tags) VALUES (?, ?)"}}, "populate": "place"}, "column tags is a collection"),
         ({"values": {"n": "uniform(0, 1M)"}}, "column n is of type TinyInt and cannot hold 999999"),
         ({"statements": {"look": {"cql": "SELECT nothing FROM orders WHERE customer = ? AND day = ?"}}, "populate": "look"}, "Undefined column name nothing"),
     ],
@@ -134,3 +136,46 @@ async def test_what_does_not_fit_is_told(change: dict[str, Any], told: str, benc
             await orders.fill()
     finally:
         await orders._drop("hydrotest_t_unfit")
+
+
+PROFILES: dict[str, Any] = {
+    "kind": "cassandra",
+    "keys": "uniform(0, 500)",
+    "table": [
+        "CREATE TYPE place (x int, names frozen<set<text>>)",
+        """CREATE TABLE profiles (
+            id int PRIMARY KEY, tags set<text>, scores map<text, int>, log list<bigint>, at frozen<tuple<int, text>>, home frozen<place>, work place,
+            nested map<int, frozen<list<frozen<set<int>>>>>, fixed frozen<set<uuid>>, embedding vector<float, 8>, counts vector<int, 3>)""",
+    ],
+    "statements": {
+        "put": {
+            "cql": "INSERT INTO profiles (id, tags, scores, log, at, home, work, nested, fixed, embedding, counts) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        },
+        "look": {
+            "cql": "SELECT id, tags, scores, log, at, home, work, nested, fixed, embedding, counts FROM profiles WHERE id = ?",
+            "weight": 3,
+        },
+        "more": {"cql": "SELECT tags FROM profiles WHERE id = ?"},
+    },
+    "values": {
+        "tags": {"count": "uniform(0, 20)", "each": "uniform(1 B, 3 B)"},
+        "log": {"count": "exp(0, 50)"},
+        "embedding": "uniform(0, 100)",
+    },
+}
+
+
+async def test_values_with_parts_are_read_as_they_were_written(bench: Bench) -> None:
+    """Sets and maps in the order of the node, empty collections as null."""
+    profiles = store(bench, PROFILES, "hydrotest_t_profiles")
+    await profiles.fill()
+    trial = await profiles.open_loop(300, PLAN)
+    await profiles.finish()
+    assert trial.status == "done", trial.reason
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    assert outcome.errors == {}
+    extra = outcome.extra
+    assert (extra["missing_reads"], extra["corrupted_reads"], extra["unchecked"]) == (0, 0, [])
+    assert extra["checked_reads"] == extra["answered"]["look"] + extra["answered"]["more"] > 0

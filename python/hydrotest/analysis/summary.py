@@ -226,7 +226,7 @@ def _integrity_row(workload: str, tenancy: Tenancy, fates: list[RecordAccounting
         duplicated=_sum(one.duplicated for one in fates), corrupted=_sum(one.corrupted for one in fates),
         out_of_order=_sum(one.out_of_order for one in fates), unacked_present=_sum(one.unacked_present for one in fates),
         in_flight=_sum(one.in_flight for one in fates), checked_reads=reads.checked, missing_reads=reads.missing,
-        corrupted_reads=reads.corrupted, unchecked=reads.unchecked, not_applied=reads.not_applied,
+        corrupted_reads=reads.corrupted, unchecked=reads.unchecked, not_applied=reads.not_applied, conditional=reads.conditional,
     )  # fmt: skip
 
 

@@ -53,7 +53,6 @@ class Why(StrEnum):
     OPEN_LOOP = "open-loop"
     WINDOWS = "windows"
     ONE_TABLE = "one-table"
-    CONDITION = "condition"
     FROM_POPULATION = "from-population"
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import BadInputError
 from hydrotest.imports.note import Imported, Why
-from hydrotest.imports.stress_words import distribution, weight_of
+from hydrotest.imports.stress_words import Drawn, distribution, weight_of
 from hydrotest.imports.yaml_lines import Lined, read_lined
 
 TYPES = frozenset({"ascii", "bigint", "blob", "boolean", "date", "decimal", "double", "float", "inet", "int", "smallint", "text", "time", "timestamp",
                    "timeuuid", "tinyint", "uuid", "varchar", "varint"})  # fmt: skip
-"""Types of columns that hydrotest makes values of."""
+"""Types of columns that hydrotest makes values of, …"""
+PARTED = frozenset({"frozen", "list", "map", "set", "tuple", "vector"})
+"""… and those that are made of them."""
+COLLECTIONS = ("list", "map", "set")
 
 
 def read_user(text: str, out: Imported, store: dict[str, Any]) -> None:
@@ -45,21 +49,26 @@ class _Profile:
                 "the profile has no `table_definition`", "Add its CREATE TABLE: hydrotest makes the table anew.", file=lined.file
             )
         self.table = _without_keyspace(" ".join(definition.split()).rstrip("; "))
+        self.extras = [" ".join(without_comments(str(one)).split()).rstrip("; ") for one in lined.values.get("extra_definitions") or ()]
         types, self.keys = _columns_of(self.table)
+        own = {match[1].lower() for one in self.extras if (match := _CREATE_TYPE.match(one))}
+        self.collections = {name for name, kind in types.items() if re.sub(r"^frozen\s*<\s*", "", kind).startswith(COLLECTIONS)}
         if any(kind.startswith("counter") for kind in types.values()):
             raise BadInputError("a table of counters is not written by INSERT, and cassandra-stress's own counters have no counterpart",
                                 "Write the updates as `statements` of your own.", file=lined.file, line=lined.lines.get("table_definition"))  # fmt: skip
-        self.columns = [name for name, kind in types.items() if name in self.keys or re.split(r"\W", kind)[0] in TYPES]
+        self.tuples = {name for name, kind in types.items() if re.split(r"\W", re.sub(r"^frozen\s*<\s*", "", kind))[0] in {"tuple", *own}}
+        self.columns = [name for name, kind in types.items() if name in self.keys or _is_made(kind, own)]
         for name, kind in types.items():
             if name not in self.columns:
                 out.left_out(f"{name} {kind}", Why.COLUMN_TYPE, **lined.where("table_definition"))
 
     def read(self) -> None:
         self.out.experiment["name"] = re.sub(r"[^a-z0-9]+", "-", self.lined.file.stem.lower()).strip("-")[:40] or "profile"
-        extras = [" ".join(without_comments(str(one)).split()).rstrip("; ") for one in self.lined.values.get("extra_definitions") or ()]
-        self.store["table"] = [self.table, *extras] if extras else self.table
+        types = [one for one in self.extras if _CREATE_TYPE.match(one)]
+        others = [one for one in self.extras if one not in types]
+        self.store["table"] = [*types, self.table, *others] if self.extras else self.table
         self.out.kept("table_definition", "table", **self.lined.where("table_definition"))
-        if extras:
+        if self.extras:
             self.out.kept("extra_definitions", "table", **self.lined.where("extra_definitions"))
         self._statements()
         self._values()
@@ -113,11 +122,11 @@ class _Profile:
         self.store["statements"] = statements
 
     def _values(self) -> None:
-        values: dict[str, str] = {}
+        values: dict[str, Any] = {}
         keys = None
         for spec in self.lined.values.get("columnspec") or ():
             name, where = str(spec.get("name")), self.lined.where("columnspec")
-            if name not in self.columns:
+            if name not in self.columns or name in self.tuples:
                 self.out.left_out(f"columnspec {name}", Why.COLUMN_TYPE, **where)
                 continue
             if "population" in spec:
@@ -126,24 +135,24 @@ class _Profile:
                     keys = drawn
                     text = f"keys: {drawn.text}"
                 else:
-                    values[name] = (
-                        drawn.text
-                        if drawn.text.startswith("uniform") or drawn.text.startswith("gaussian")
-                        else f"uniform({drawn.low}, {drawn.high + 1})"
-                    )
-                    text = f"values: {{{name}: {values[name]}}}"
-                said = f"columnspec {name}: population: {spec['population']}"
-                (self.out.kept(said, text, **where) if drawn.is_exact else self.out.changed(said, text, Why.DISTRIBUTION, **where))
-            if "size" in spec and (name in values or name in self.keys):
+                    # Values follow from their row, and have no sequence of their own.
+                    drawn = replace(drawn, shape="uniform", is_exact=False) if drawn.shape == "sequential" else drawn
+                    values[name] = {"each": drawn.text} if name in self.collections else drawn.text
+                    text = f"values: {{{name}: {drawn.text}}}"
+                self._told(f"columnspec {name}: population: {spec['population']}", text, drawn, where)
+            if "size" in spec and name in self.collections:
+                # Of a collection it is how many elements there are (`Lists`, `Sets`).
+                drawn = distribution(str(spec["size"]))
+                drawn = replace(drawn, shape="uniform", is_exact=False) if drawn.shape == "sequential" else drawn
+                values[name] = {"count": drawn.text, **values.get(name, {})}
+                self._told(f"columnspec {name}: size: {spec['size']}", f"values: {{{name}: {{count: {drawn.text}}}}}", drawn, where)
+            elif "size" in spec and (name in values or name in self.keys):
                 self.out.left_out(f"columnspec {name}: size: {spec['size']}", Why.FROM_POPULATION, **where)
             elif "size" in spec:
                 drawn = distribution(str(spec["size"]))
-                low = max(drawn.low, 1)
-                values[name] = f"uniform({low} B, {max(drawn.high, low)} B)"
-                said = f"columnspec {name}: size: {spec['size']}"
-                kept = drawn.is_exact and (drawn.low == drawn.high or str(spec["size"]).lower().startswith("uniform"))
-                (self.out.kept(said, f"values: {{{name}: {values[name]}}}", **where) if kept
-                 else self.out.changed(said, f"values: {{{name}: {values[name]}}}", Why.DISTRIBUTION, **where))  # fmt: skip
+                drawn = replace(drawn, is_exact=drawn.is_exact and drawn.shape != "sequential" and drawn.low > 0)
+                values[name] = drawn.sizes
+                self._told(f"columnspec {name}: size: {spec['size']}", f"values: {{{name}: {values[name]}}}", drawn, where)
             if "cluster" in spec:
                 drawn = distribution(str(spec["cluster"]))
                 if name in values:
@@ -157,16 +166,45 @@ class _Profile:
         if values:
             self.store["values"] = values
 
+    def _told(self, said: str, ours: str, drawn: Drawn, where: dict[str, Any]) -> None:
+        if drawn.is_exact:
+            self.out.kept(said, ours, **where)
+        else:
+            self.out.changed(said, ours, Why.DISTRIBUTION, **where)
+
     def _insert(self, given: dict[str, Any]) -> None:
+        insert = self.store["statements"].get("insert")
         for key, value in given.items():
             said = f"insert: {key}: {value}"
             is_one = str(value).lower().replace(" ", "") in ("fixed(1)", "fixed(1)/1", "unlogged")
             if is_one:
                 self.out.kept(said, "one row a statement", **self.lined.where("insert"))
-            elif key == "condition":
-                self.out.left_out(said, Why.CONDITION, **self.lined.where("insert"))
+            elif key == "condition" and str(value).strip() and insert is not None:
+                insert["cql"] = f"{insert['cql']} {' '.join(str(value).split())}"
+                self.out.kept(said, f"statements.insert: {insert['cql']}", **self.lined.where("insert"))
+            elif key == "partitions" and insert is not None and (rows := _fixed(value)) is not None and rows > 1:
+                kind = str(given.get("batchtype", "logged")).lower()
+                insert["batch"] = {"rows": rows, "kind": kind if kind in ("logged", "unlogged", "counter") else "logged"}
+                self.out.kept(said, f"statements.insert.batch: {insert['batch']}", **self.lined.where("insert"))
+            elif key == "batchtype" and insert is not None and (_fixed(given.get("partitions")) or 1) > 1:
+                self.out.kept(said, "statements.insert.batch", **self.lined.where("insert"))
             else:
                 self.out.left_out(said, Why.BATCHES, **self.lined.where("insert"))
+
+
+def _fixed(value: Any) -> int | None:
+    """The number of `fixed(n)`; None of anything else."""
+    match = re.fullmatch(r"fixed\(([0-9]+)\)", str(value).strip().lower())
+    return int(match[1]) if match else None
+
+
+_CREATE_TYPE = re.compile(r"create\s+type\s+(?:if\s+not\s+exists\s+)?(?:[\w\"]+\.)?\"?(\w+)", re.IGNORECASE)
+
+
+def _is_made(kind: str, own: set[str]) -> bool:
+    """True if values are made of a type, and of all that it is made of."""
+    described = re.split(r"\b(?:static|primary)\b", kind)[0]
+    return all(word in TYPES or word in PARTED or word in own or word.isdecimal() for word in re.findall(r"\w+", described))
 
 
 def without_comments(cql: str) -> str:

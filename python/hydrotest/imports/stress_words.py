@@ -14,15 +14,35 @@ _NUMBER = re.compile(r"([0-9.]+)([kmb]?)", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "b": 1_000_000_000}
 
 
+_SHAPES = {"uniform": "uniform", "seq": "sequential", "gaussian": "gaussian", "gauss": "gaussian", "normal": "gaussian", "norm": "gaussian",
+           "exp": "exp", "extr": "weibull", "extreme": "weibull", "weibull": "weibull"}  # fmt: skip
+_QUANTIZED = ("qextr", "qextreme")
+
+
 @dataclass(frozen=True)
 class Drawn:
     """A distribution in our words."""
 
-    text: str
+    shape: str
     is_exact: bool
     low: int
     high: int
     """In it."""
+    extras: tuple[float, ...] = ()
+    """What stands behind the ends of the range."""
+
+    @property
+    def text(self) -> str:
+        """Of numbers; the second end is not in the range."""
+        return f"{self.shape}({self.low}, {self.high + 1}{''.join(f', {extra:.10g}' for extra in self.extras)})"
+
+    @property
+    def sizes(self) -> str:
+        """Of sizes in bytes; both ends are in the range, and nothing is empty."""
+        low = max(self.low, 1)
+        extras = [f", {extra:.10g}" if self.shape == "weibull" else f", {max(round(extra), 1)} B" for extra in self.extras]
+        shape = "uniform" if self.shape == "sequential" else self.shape
+        return f"{shape}({low} B, {max(self.high, low)} B{''.join(extras)})"
 
 
 def number(text: str) -> int:
@@ -41,19 +61,39 @@ def distribution(text: str) -> Drawn:
     name, arguments = match["name"].lower(), [part.strip() for part in match["arguments"].split(",")]
     if name == "fixed":
         value = number(arguments[0])
-        return Drawn(f"uniform({value}, {value + 1})", is_exact=True, low=value, high=value)
+        return Drawn("uniform", is_exact=True, low=value, high=value)
     low_text, _, high_text = arguments[0].partition("..")
     low, high = number(low_text), number(high_text or low_text)
-    ours = {
-        "uniform": "uniform",
-        "seq": "sequential",
-        "gaussian": "gaussian",
-        "gauss": "gaussian",
-        "normal": "gaussian",
-        "norm": "gaussian",
-    }.get(name)
-    is_exact = ours is not None and not match["inverted"] and len(arguments) == 1
-    return Drawn(f"{ours or 'uniform'}({low}, {high + 1})", is_exact, low, high)
+    shape = _SHAPES.get("extreme" if name in _QUANTIZED else name)
+    extras = _extras(shape, low, high, [_real(one) for one in arguments[1:]])
+    if shape is None or extras is None or match["inverted"]:
+        return Drawn("uniform" if shape != "gaussian" else shape, is_exact=False, low=low, high=high)
+    return Drawn(shape, name not in _QUANTIZED, low, high, extras)
+
+
+def _real(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise BadInputError(f"{text!r} is no number of cassandra-stress", "Write e.g. 2.5.") from error
+
+
+def _extras(shape: str | None, low: int, high: int, given: list[float]) -> tuple[float, ...] | None:
+    """What follows from the arguments behind the range; None where it has no counterpart, or is no distribution."""
+    match shape, given:
+        case "gaussian", [sds] if sds > 0 and high > low:
+            return (low + high) / 2, (high - low) / 2 / sds
+        case "gaussian", [mean, sd] if sd > 0:
+            return mean, sd
+        # The last one of `qextreme` is its number of parts.
+        case "weibull", [exponent, *_] if exponent > 0 and high - low >= 2:
+            return (exponent,)
+        case "exp", [] if high - low >= 2:
+            return ()
+        case "uniform" | "sequential" | "gaussian", []:
+            return ()
+        case _:
+            return None
 
 
 def weight_of(text: str) -> float:

@@ -28,7 +28,7 @@ def _content(workload: CassandraLoad, *, is_filling: bool = False) -> dict[str, 
     if workload.mix is not None:
         return {"standard": {"shape": _shape(workload), "write_share": 1.0 if is_filling else workload.mix.write_share}}
     statements = [
-        {"name": name, "cql": one.cql, "weight": float(name == workload.filling) if is_filling else one.weight}
+        one.wire(name, float(name == workload.filling) if is_filling else one.weight, is_filling=is_filling)
         for name, one in workload.statements.items()
     ]
     generated = {name: maker.wire() for name, maker in workload.values.items()}
@@ -92,6 +92,8 @@ def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluste
         "seed": trial, "operations": None, "connections": workload.connections,
         "request_timeout_ms": round(workload.timeout * 1e3), "tick_us": round(workload.tick * 1e6), "writer": trial * WRITERS_PER_TRIAL,
     }  # fmt: skip
+    if workload.serial_consistency is not None:
+        settings["serial_consistency"] = workload.serial_consistency
     return [Generator.of_share(name, workload, share, "cql", settings, client) for share in shared(load, workload.threads, hosts)]
 
 

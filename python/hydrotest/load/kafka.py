@@ -101,7 +101,8 @@ def _records(workload: KafkaProduce, payload: PurePath | None) -> dict[str, Any]
     form = {} if payload is None or workload.payload is None else {
         "payload": {"path": str(payload), "form": workload.payload.form.replace("-", "_")},
     }  # fmt: skip
-    return {**form, "size": workload.value_sizes.wire(), "compressible": workload.compressible,
+    texts = {} if workload.key is None or workload.key.texts is None else {"key_texts": list(workload.key.texts)}
+    return {**form, **texts, "size": workload.value_sizes.wire(), "compressible": workload.compressible,
             "key": None if workload.key is None else workload.key.wire(),
             "headers": headers.count if headers else 0, "header_bytes": headers.size if headers else 0,
             **({"levels": list(workload.levels.items())} if workload.levels else {})}  # fmt: skip

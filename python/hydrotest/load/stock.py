@@ -118,8 +118,9 @@ def _distribution(workload: CassandraLoad) -> str:
     low, high = keys.low + 1, keys.high
     if keys.shape == "gaussian" and keys.mean is not None and keys.sd is not None:
         return f"GAUSSIAN({low}..{high},{keys.mean:g},{keys.sd:g})"
-    if keys.shape == "zipf":
-        raise TrialFailedError(
-            "cassandra-stress has no zipf distribution over a fixed range", "Use uniform or gaussian keys with `client: stock`."
-        )
+    if keys.has_usual_scale:
+        return f"EXP({low}..{high})" if keys.exponent is None else f"EXTREME({low}..{high},{keys.exponent:g})"
+    if keys.shape in ("zipf", "exp", "weibull"):
+        raise TrialFailedError(f"cassandra-stress has no {'zipf distribution over a fixed range' if keys.shape == 'zipf' else 'scale of its own for ' + keys.shape}",
+                               "Use other keys with `client: stock`, e.g. uniform or gaussian.")  # fmt: skip
     return f"UNIFORM({low}..{high})"

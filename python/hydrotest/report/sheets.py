@@ -16,7 +16,7 @@ from hydrotest.report.sections import Section
 from hydrotest.report.spark import ernest_sheet, job_time_sheet, scaling_sheet, speedup_sheet
 from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
 from hydrotest.report.together import all_out_sheet, interference_sheet, services_sheet
-from hydrotest.report.unchecked import unchecked_sheet
+from hydrotest.report.unchecked import conditional_sheet, unchecked_sheet
 from hydrotest.report.usage import by_test_sheet, usage_sheet
 from hydrotest.summary.base import Latency
 from hydrotest.summary.limits import Limit
@@ -39,7 +39,9 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Table]:
         Section.DATAFLOW: [
             dataflow_sheet(summary), executors_sheet(summary), queries_sheet(summary), windows_sheet(summary), splitter_beside_sheet(summary),
         ],
-        Section.INTEGRITY: [integrity_sheet(summary), unchecked_sheet(summary), groups_sheet(summary), rebalances_sheet(summary)],
+        Section.INTEGRITY: [
+            integrity_sheet(summary), unchecked_sheet(summary), conditional_sheet(summary), groups_sheet(summary), rebalances_sheet(summary),
+        ],
         Section.TRIALS: [
             produce_sheet(summary, kinds), cassandra_sheet(summary, kinds), given_rates_sheet(summary), rejected_sheet(summary),
         ],

@@ -30,7 +30,7 @@ WHY = {
 
 
 def unchecked_sheet(summary: Summary) -> Table:
-    """A row for each statement, with what was not checked of its reads, and why; and writes whose condition
+    """A row for each statement, with what was not checked of its reads, and why; and of older runs, writes whose condition
     did not hold."""
     rows = []
     for account in summary.integrity:
@@ -43,8 +43,21 @@ def unchecked_sheet(summary: Summary) -> Table:
         rows += [
             [name, statement, "not written", "its condition did not hold (LWT)", NONE, f"{count:,}", NONE]
             for statement, count in account.not_applied.items()
+            if statement not in {one.statement for one in account.conditional}
         ]
     return Table("Not checked", ["workload", "statement", "what", "why", "columns", "operations", "found no row"], rows)
+
+
+def conditional_sheet(summary: Summary) -> Table:
+    """A row for each statement that writes only where a condition holds: how often others were first, or in the way."""
+    rows = [
+        [
+            account.workload, row.statement, f"{row.answered:,}", f"{row.answered - row.not_applied:,}", f"{row.not_applied:,}",
+            f"{1 - row.not_applied / row.answered:.1%}" if row.answered else NONE, f"{row.timed_out:,}",
+        ]
+        for account in summary.integrity for row in account.conditional
+    ]  # fmt: skip
+    return Table("Conditional writes", ["workload", "statement", "answered", "applied", "not applied", "share applied", "timed out"], rows)
 
 
 def reads_sentences(rows: Sequence[Integrity]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
@@ -10,10 +9,12 @@ from pydantic import ConfigDict, Field
 from hydrotest.spec.attach import Answering, ClientSecurity
 from hydrotest.spec.base import Model
 from hydrotest.spec.checker import Checker
-from hydrotest.spec.distribution import KeysField, MakerField
+from hydrotest.spec.distribution import KeysField
 from hydrotest.spec.fields import Count, DurationS, Name, SizeBytes, TextsField
 from hydrotest.spec.lines import Path_
+from hydrotest.spec.maker import MakerField
 from hydrotest.spec.secret import Secret
+from hydrotest.spec.statement import Statement, verb
 from hydrotest.spec.system import MIB, JavaSystem
 from hydrotest.spec.workload import Scheduled
 
@@ -99,35 +100,16 @@ class Mix(Model):
         return self.write / (self.write + self.read)
 
 
-_BEFORE_VERB = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|//[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
-"""Blanks and comments."""
-
-
-def verb(cql: str) -> str:
-    """The word that a statement begins with, in capitals; empty if there is none."""
-    words = _BEFORE_VERB.sub("", cql, count=1).split(None, 1)
-    return words[0].upper() if words else ""
-
-
-class Statement(Model):
-    """A prepared statement on a table of your own; a value is made for each `?`."""
-
-    cql: str = Field(min_length=1, description="The statement, e.g. INSERT INTO orders (customer, note) VALUES (?, ?).")
-    weight: float = Field(1.0, ge=0, description="How often it runs, relative to the other statements.")
-
-    @property
-    def is_read(self) -> bool:
-        """True for a SELECT."""
-        return verb(self.cql) == "SELECT"
-
-
 class CassandraLoad(Scheduled):
     """Reads and writes of single rows of cassandra-stress's standard1 table (`mix`), or statements on tables
     of your own (`table`, `statements`)."""
 
     kind: Literal["cassandra"]
     mix: Mix | None = Field(None, description="Weights of writes and reads, e.g. {write: 1, read: 3}.")
-    keys: KeysField = Field(description="Which rows: sequential, uniform, gaussian or zipf over a range.")
+    keys: KeysField = Field(
+        description="Which rows: in sequence, by a distribution over a range, or {file: keys.txt}: a row for each different line, used as often as "
+        "the line is there."
+    )
     table: TextsField = Field(
         default_factory=list, description="CREATE TABLE … of your own, or a list of such statements; no keyspace is named."
     )
@@ -135,7 +117,7 @@ class CassandraLoad(Scheduled):
     values: dict[str, MakerField] = Field(
         default_factory=dict,
         description="How the column values of your tables follow from their row, by column. If not given, the partition key is "
-        "the row's number, and the other values suit their type.",
+        "the row's number, and the other values suit their type. Of collections: {count: uniform(1, 6), each: uniform(0, 100)}.",
     )
     populate: Name | None = Field(
         None,
@@ -145,6 +127,9 @@ class CassandraLoad(Scheduled):
     strategy: Literal["SimpleStrategy", "NetworkTopologyStrategy"] = Field("SimpleStrategy", description="How replicas are placed.")
     consistency: Literal["ANY", "ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE"] = Field(
         "ONE", description="Consistency level of reads and writes."
+    )
+    serial_consistency: Literal["SERIAL", "LOCAL_SERIAL"] | None = Field(
+        None, description="Level at which the conditions of writes (IF …) are agreed upon; if not given, Cassandra's own: SERIAL."
     )
     replication: Count = Field(1, description="Replicas of each row.")
     columns: Count = Field(5, le=10_000, description="Blob columns of a row.")
@@ -191,6 +176,13 @@ class CassandraLoad(Scheduled):
     @property
     def rows_before(self) -> int:
         return self.keys.size
+
+    @property
+    def digests(self) -> dict[str, str]:
+        return {} if self.keys.digest is None else {"keys": self.keys.digest}
+
+    def check_files(self, name: str, checker: Checker) -> None:
+        self.check_listed(("workloads", name, "keys"), self.keys, checker)
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
         super().check(name, experiment, checker)
@@ -246,6 +238,12 @@ class CassandraLoad(Scheduled):
 
     def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
         super().check_stock(name, experiment, place, checker)
+        if self.keys.file is not None:
+            raise checker.fail(
+                place,
+                f"{name}: cassandra-stress draws no keys from a file",
+                "Write e.g. `keys: uniform(0, 1M)`, or leave `client: stock` out.",
+            )
         cassandra = experiment.systems.of(Cassandra)
         if cassandra is not None and cassandra.security is not None:
             raise checker.fail(place, "cassandra-stress takes a password on its command line only, where everybody can read it",
@@ -258,7 +256,7 @@ class CassandraLoad(Scheduled):
                 raise checker.fail(place, "there is neither a mix nor a statement", "Write e.g. `mix: {write: 1, read: 3}`.")
             if self.mix.write + self.mix.read <= 0:
                 raise checker.fail((*place, "mix"), "the mix is empty", "Write e.g. {write: 1, read: 3}.")
-            for key in ("table", "values", "populate"):
+            for key in ("table", "values", "populate", "serial_consistency"):
                 if getattr(self, key):
                     raise checker.fail((*place, key), f"`{key}` is about statements of your own, and there are none", "Add `statements`.")
             return
@@ -272,8 +270,9 @@ class CassandraLoad(Scheduled):
             if verb(create) != "CREATE":
                 raise checker.fail((*place, "table"), f"{create!r} does not begin with CREATE", "Write CREATE TABLE, TYPE or INDEX.")
         for name, statement in self.statements.items():
-            if not verb(statement.cql):
-                raise checker.fail((*place, "statements", name, "cql"), f"{name} is blank", "Write a statement, e.g. SELECT … WHERE … = ?.")
+            statement.check(name, (*place, "statements", name), checker)
+        if self.serial_consistency is not None and not any(statement.is_conditional for statement in self.statements.values()):
+            raise checker.fail((*place, "serial_consistency"), "no statement has a condition", "Add IF … to one, or leave it out.")
         if all(statement.weight == 0 for statement in self.statements.values()):
             raise checker.fail((*place, "statements"), "no statement has a weight above 0", "Give one a weight.")
         if self.populate is not None:

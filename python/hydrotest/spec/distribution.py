@@ -1,27 +1,47 @@
 """Distributions as cassandra-stress names them: `uniform(0, 1M)`, `sequential(1, 100K)`, `gaussian(0, 1M)` or
-`gaussian(0, 1M, 500K, 100K)` (mean, standard deviation), `zipf(0, 1M)` or `zipf(0, 1M, 1.2)`; of keys, and of
-sizes."""
+`gaussian(0, 1M, 500K, 100K)` (mean, standard deviation), `zipf(0, 1M)` or `zipf(0, 1M, 1.2)`, `exp(0, 1M)` or
+`exp(0, 1M, 50K)` (mean), `weibull(0, 1M, 3)` or `weibull(0, 1M, 3, 400K)` (exponent, scale); of keys, and of sizes."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    WithJsonSchema,
+    model_serializer,
+)
 
 from hydrotest import units
-from hydrotest.spec.fields import written
+from hydrotest.spec.weibull import mean_above_low, usual_scale
+from hydrotest.spec.weights import listed_keys, listed_sizes
 
-Shape = Literal["sequential", "uniform", "gaussian", "zipf"]
+Shape = Literal["sequential", "uniform", "gaussian", "zipf", "exp", "weibull", "weights"]
+_EXTRAS: dict[str, tuple[int, ...]] = {
+    "sequential": (0,),
+    "uniform": (0,),
+    "gaussian": (0, 2),
+    "zipf": (0, 1),
+    "exp": (0, 1),
+    "weibull": (1, 2),
+}
+"""How many arguments there may be behind the ends of the range."""
+KEY_SHAPES = ("sequential", "uniform", "gaussian", "zipf", "exp", "weibull")
+NUMBER_SHAPES = ("uniform", "gaussian", "zipf", "exp", "weibull")
+SIZE_SHAPES = ("uniform", "gaussian", "exp", "weibull")
 
-_CALL = re.compile(r"^\s*([a-z]+)\s*\(([^()]*)\)\s*$")
-_WITH_SIZES = re.compile(rf"\d\s*({'|'.join(map(re.escape, units.SIZES))})\b")
-"""A size has its unit; a number has none."""
-_KEY_FORMS = "uniform(0, 1M), sequential(0, 1M), gaussian(0, 1M[, mean, sd]) or zipf(0, 1M[, exponent])"
-_NUMBER_FORMS = "uniform(0, 1M), gaussian(0, 1M[, mean, sd]) or zipf(0, 1M[, exponent])"
-_SIZE_FORMS = "100 B, uniform(100 B, 1 KiB) or gaussian(100 B, 1 KiB[, mean, sd])"
+CALL = re.compile(r"^\s*([a-z]+)\s*\(([^()]*)\)\s*$")
+_SKEWED = "zipf(0, 1M[, exponent]), exp(0, 1M[, mean]) or weibull(0, 1M, exponent[, scale])"
+_KEY_FORMS = f"uniform(0, 1M), sequential(0, 1M), gaussian(0, 1M[, mean, sd]), {_SKEWED}"
+NUMBER_FORMS = f"uniform(0, 1M), gaussian(0, 1M[, mean, sd]), {_SKEWED}"
+SIZE_FORMS = "100 B, uniform(100 B, 1 KiB), gaussian(100 B, 1 KiB[, mean, sd]), exp(100 B, 1 KiB[, mean]) or weibull(100 B, 1 KiB, exponent[, scale])"
 NUMBERS_MAX = 10**18
 """Generators count in 64 bits."""
 ZIPF_EXPONENT_DEFAULT = 1.0
@@ -40,6 +60,21 @@ class Distribution(BaseModel):
     mean: float | None = None
     sd: float | None = None
     exponent: float | None = None
+    scale: float | None = None
+    weights: tuple[tuple[int, float], ...] | None = None
+    """Of each number."""
+    file: str | None = None
+    """Where they are from, …"""
+    digest: str | None = None
+    """… its SHA-256, …"""
+    texts: tuple[str, ...] | None = None
+    """… its different lines by their numbers, if they are keys, …"""
+    problem: str | None = None
+    """… and why it cannot be used."""
+
+    @model_serializer(mode="wrap")
+    def _shown(self, handler: SerializerFunctionWrapHandler) -> Any:
+        return show_listed(self) if self.weights is not None else handler(self)
 
     @property
     def size(self) -> int:
@@ -49,26 +84,45 @@ class Distribution(BaseModel):
     @property
     def middle(self) -> float:
         """What is drawn on average; of a zipf the middle of its range."""
+        if self.weights is not None:
+            return sum(number * weight for number, weight in self.weights) / sum(weight for _, weight in self.weights)
+        if self.scale is not None:
+            return self.low + mean_above_low(self.size - 1, self.exponent or 1.0, self.scale)
         return self.mean if self.mean is not None else (self.low + self.high - 1) / 2
 
     def wire(self) -> dict[str, Any]:
-        """The generator's form: a closed range."""
+        """The generator's form: a closed range, or numbers with their weights."""
+        if self.weights is not None:
+            return {"shape": "weights", "values": [list(pair) for pair in self.weights]}
         out: dict[str, Any] = {"shape": self.shape, "min": self.low, "max": self.high - 1}
         if self.shape == "gaussian":
             out |= {"mean": self.mean, "sd": self.sd}
         if self.shape == "zipf":
             out |= {"exponent": self.exponent}
+        if self.scale is not None:
+            out |= {"shape": "weibull", "exponent": self.exponent or 1.0, "scale": self.scale}
         return out
+
+    @property
+    def has_usual_scale(self) -> bool:
+        """True if its scale is what cassandra-stress gives it, which takes none."""
+        return self.scale is not None and math.isclose(self.scale, usual_scale(self.size - 1, self.exponent or 1.0))
+
+    @property
+    def shown_extras(self) -> str:
+        """The arguments behind the ends of the range, as in the text form."""
+        mean = self.low + self.scale if self.shape == "exp" and self.scale is not None else self.mean
+        scale = None if self.shape == "exp" else self.scale
+        return "".join(f", {extra:g}" for extra in (mean, self.sd, self.exponent, scale) if extra is not None)
 
 
 def _arguments(text: object, shapes: tuple[str, ...], forms: str) -> tuple[str, list[str]]:
     """Shape and arguments of the text form."""
-    match = _CALL.match(text) if isinstance(text, str) else None
+    match = CALL.match(text) if isinstance(text, str) else None
     if match is None or match[1] not in shapes:
         raise ValueError(f"{text!r} is not a distribution; write {forms}")
     parts = [part.strip() for part in match[2].split(",")]
-    extra_max = {"sequential": 0, "uniform": 0, "gaussian": 2, "zipf": 1}[match[1]]
-    if not 2 <= len(parts) <= 2 + extra_max or (match[1] == "gaussian" and len(parts) == 3):
+    if len(parts) - 2 not in _EXTRAS[match[1]]:
         raise ValueError(f"{text!r} has {len(parts)} arguments; write {forms}")
     return match[1], parts
 
@@ -94,94 +148,86 @@ def _made(
         extras["exponent"] = units.number(parts[2]) if len(parts) == 3 else ZIPF_EXPONENT_DEFAULT
         if not 0 < extras["exponent"] < math.inf:
             raise ValueError(f"{text!r}: the exponent must be a number above 0")
+    if shape in ("exp", "weibull"):
+        extras |= _tailed(text, shape, parts[2:], high - 1 - low, low, middle)
     return Distribution.model_validate({"shape": shape, "low": low, "high": high, **extras})
 
 
+def _tailed(text: object, shape: str, parts: list[str], span: int, low: int, middle: Callable[[object], float]) -> dict[str, float]:
+    """Scale and exponent of `exp(low, high[, mean])` and `weibull(low, high, exponent[, scale])`, whose numbers span `span`."""
+    is_exp = shape == "exp"
+    exponent = 1.0 if is_exp else units.number(parts.pop(0))
+    if not 0 < exponent < math.inf:
+        raise ValueError(f"{text!r}: the exponent must be a number above 0")
+    if not parts and span < 2:
+        raise ValueError(f"{text!r} is too narrow for a scale that follows from it; write uniform, or a longer range")
+    scale = middle(parts[0]) - (low if is_exp else 0) if parts else usual_scale(span, exponent)
+    if not 0 < scale < math.inf:
+        raise ValueError(f"{text!r}: the {'mean must be above the first end' if is_exp else 'scale must be above 0'}")
+    return {"scale": scale} if is_exp else {"scale": scale, "exponent": exponent}
+
+
 def parse_keys(value: object) -> object:
-    """Parses the text form of a distribution of keys."""
+    """Parses the text form of a distribution of keys, or `{file: keys.txt}`."""
     if isinstance(value, Distribution):
         return value
-    shape, parts = _arguments(value, ("sequential", "uniform", "gaussian", "zipf"), _KEY_FORMS)
+    if isinstance(value, Mapping):
+        return Distribution.model_validate(listed_keys(value))
+    shape, parts = _arguments(value, KEY_SHAPES, _KEY_FORMS)
     return _made(value, shape, parts, units.count, 0, units.number)
 
 
 def parse_sizes(value: object) -> object:
     """The same for sizes, whose range includes both ends: `uniform(100 B, 1 KiB)`; a single size is also
-    allowed."""
+    allowed, `{weights: {100 B: 8, 1 KB: 2}}`, or `{file: sizes.txt}`."""
     if isinstance(value, Distribution):
         return value
+    if isinstance(value, Mapping):
+        return Distribution.model_validate(listed_sizes(value))
     if not isinstance(value, str) or "(" not in value:
         size = units.size_bytes(value)
         return Distribution(shape="uniform", low=size, high=size + 1)
-    shape, parts = _arguments(value, ("uniform", "gaussian"), _SIZE_FORMS)
+    shape, parts = _arguments(value, SIZE_SHAPES, SIZE_FORMS)
     return _made(value, shape, parts, units.size_bytes, 1, units.size_bytes)
 
 
-def show_sizes(sizes: Distribution) -> int | str:
+def show_listed(listed: Distribution) -> dict[str, Any]:
+    """What the experiment file says of it, and which file it was."""
+    if listed.file is not None:
+        return {"file": listed.file, "sha256": listed.digest}
+    return {"weights": {f"{number} B": weight for number, weight in listed.weights or ()}}
+
+
+def show_sizes(sizes: Distribution) -> int | str | dict[str, Any]:
     """The text form, in bytes."""
+    if sizes.weights is not None:
+        return show_listed(sizes)
     if sizes.size == 1:
         return sizes.low
-    rest = "" if sizes.mean is None else f", {sizes.mean:g}, {sizes.sd:g}"
-    return f"{sizes.shape}({sizes.low}, {sizes.high - 1}{rest})"
+    return f"{sizes.shape}({sizes.low}, {sizes.high - 1}{sizes.shown_extras})"
 
 
-class Maker(BaseModel):
-    """How a column's value follows from the number of its row: the number itself, a drawn number, or a number
-    of bytes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    make: Literal["row", "number", "bytes"]
-    drawn: Distribution | None = None
-
-    def wire(self) -> Any:
-        """`ValueGenerator` of rust/cassandra/src/value_generator.rs."""
-        return "row" if self.drawn is None else {self.make: self.drawn.wire()}
-
-
-def parse_maker(value: object) -> object:
-    """Parses the text form of a maker."""
-    if isinstance(value, Maker):
-        return value
-    if value == "row":
-        return Maker(make="row")
-    if isinstance(value, str) and _WITH_SIZES.search(value):
-        return Maker.model_validate({"make": "bytes", "drawn": parse_sizes(value)})
-    match = _CALL.match(value) if isinstance(value, str) else None
-    if match is None or match[1] not in ("uniform", "gaussian", "zipf"):
-        raise ValueError(f"{value!r} makes no value; write row, {_NUMBER_FORMS}, or a size such as {_SIZE_FORMS}")
-    return Maker.model_validate({"make": "number", "drawn": parse_keys(value)})
-
-
-def show_maker(maker: Maker) -> str:
-    """The text form, as in the file."""
-    if maker.drawn is None:
-        return "row"
-    if maker.make == "bytes":
-        return f"{show_sizes(maker.drawn)} B" if maker.drawn.size == 1 else str(show_sizes(maker.drawn))
-    drawn = maker.drawn
-    rest = "" if drawn.mean is None else f", {drawn.mean:g}, {drawn.sd:g}"
-    rest += "" if drawn.exponent is None else f", {drawn.exponent:g}"
-    return f"{drawn.shape}({drawn.low}, {drawn.high}{rest})"
-
-
-def _call(*shapes: str) -> str:
+def call_of(*shapes: str) -> str:
     """What the text form of these looks like, for a JSON Schema."""
     return rf"^\s*({'|'.join(shapes)})\s*\([^()]*\)\s*$"
 
 
+_FILE = {"type": "object", "properties": {"file": {"type": "string", "description": "Its path, from where hydrotest is called."}},
+         "required": ["file"], "additionalProperties": False}  # fmt: skip
+_WEIGHTS = {"type": "object", "properties": {"weights": {"type": "object", "additionalProperties": {"type": ["number", "string"]}}},
+            "required": ["weights"], "additionalProperties": False}  # fmt: skip
+
+
+def text_schema(pattern: str, example: str) -> dict[str, Any]:
+    return {"type": "string", "pattern": pattern, "examples": [example]}
+
+
 KeysField = Annotated[
-    Distribution, BeforeValidator(parse_keys), written(_call("sequential", "uniform", "gaussian", "zipf"), "uniform(0, 1M)")
+    Distribution, BeforeValidator(parse_keys), WithJsonSchema({"anyOf": [text_schema(call_of(*KEY_SHAPES), "uniform(0, 1M)"), _FILE]})
 ]
 SizesField = Annotated[
     Distribution,
     BeforeValidator(parse_sizes),
     PlainSerializer(show_sizes),
-    written(rf"{units.SIZE_PATTERN}|{_call('uniform', 'gaussian')}", "100 B"),
-]
-MakerField = Annotated[
-    Maker,
-    BeforeValidator(parse_maker),
-    PlainSerializer(show_maker),
-    written(rf"^row$|{units.SIZE_PATTERN}|{_call('uniform', 'gaussian', 'zipf')}", "uniform(0, 365)"),
+    WithJsonSchema({"anyOf": [text_schema(rf"{units.SIZE_PATTERN}|{call_of(*SIZE_SHAPES)}", "100 B"), _FILE, _WEIGHTS]}),
 ]

@@ -143,7 +143,9 @@ class KafkaProduce(Scheduled):
         default_factory=dict, description="Settings of the topics, passed through, e.g. {min.insync.replicas: 2, flush.messages: 1}."
     )
     record_size: SizesField = Field(
-        Distribution(shape="uniform", low=100, high=101), description="Size of a record's value: 100 B, or a distribution."
+        Distribution(shape="uniform", low=100, high=101),
+        description="Size of a record's value: 100 B, a distribution, {weights: {100 B: 8, 1 KB: 2}}, or the distribution in a file with a size "
+        "in bytes on each line: {file: sizes.txt}.",
     )
     payload: Payload | None = Field(None, description="Values from a file, instead of random bytes of `record_size`.")
     compressible: Share = Field(
@@ -151,8 +153,8 @@ class KafkaProduce(Scheduled):
     )
     key: KeysField | None = Field(
         None,
-        description="Numbers of the records' keys; records with the same key are in the same partition. Without keys, "
-        "batches go to the partitions in rotation.",
+        description="Numbers of the records' keys, or {file: keys.txt} with a key on each line, which are used as often as they are there. "
+        "Records with the same key are in the same partition. Without keys, batches go to the partitions in rotation.",
     )
     headers: Headers | None = Field(None, description="Headers of each record.")
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = Field("none", description="Codec of the batches.")
@@ -206,14 +208,28 @@ class KafkaProduce(Scheduled):
 
     @property
     def beside_value_bytes(self) -> int:
-        """Key and headers of a record."""
-        headers = 0 if self.headers is None else self.headers.count * self.headers.size
-        return headers + (0 if self.key is None else KEY_BYTES)
+        """Key and headers of a record; of its keys the largest."""
+        return self.headers_bytes + max((size for size, _ in self.key_sizes), default=0)
+
+    @property
+    def headers_bytes(self) -> int:
+        """The values of a record's headers."""
+        return 0 if self.headers is None else self.headers.count * self.headers.size
+
+    @property
+    def key_sizes(self) -> list[tuple[int, float]]:
+        """Sizes of the keys, with their weights; none without keys."""
+        if self.key is None:
+            return []
+        if self.key.texts is None or self.key.weights is None:
+            return [(KEY_BYTES, 1.0)]
+        return [(len(text.encode()), weight) for text, (_, weight) in zip(self.key.texts, self.key.weights, strict=True)]
 
     @property
     def record_bytes(self) -> float:
         """Key, value and headers of a record, on average."""
-        return self.value_sizes.middle + self.beside_value_bytes
+        keys = sum(size * weight for size, weight in self.key_sizes) / (sum(weight for _, weight in self.key_sizes) or 1.0)
+        return self.value_sizes.middle + self.headers_bytes + keys
 
     @property
     def copies(self) -> int:
@@ -258,7 +274,14 @@ class KafkaProduce(Scheduled):
         self._check_payload(place, checker)
         self._check_records(kafka, place, checker)
 
+    @property
+    def digests(self) -> dict[str, str]:
+        own = {"payload": self.payload, "record_size": self.record_size, "key": self.key}
+        return {key: one.digest for key, one in own.items() if one is not None and one.digest is not None}
+
     def check_files(self, name: str, checker: Checker) -> None:
+        self.check_listed(("workloads", name, "record_size"), self.record_size, checker)
+        self.check_listed(("workloads", name, "key"), self.key, checker)
         if self.payload is not None:
             try:
                 self.payload.sizes  # noqa: B018

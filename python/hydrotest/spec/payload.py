@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from functools import cached_property
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
 from hydrotest.spec.base import Model
 from hydrotest.spec.distribution import Distribution
+from hydrotest.spec.named_file import digest_of, lines_of, read_named
 
 STAMP_BYTES = 24
 """What accounts for a record stands before its content: rust/kafka/src/payload.rs."""
-PAYLOAD_BYTES_MAX = 64 << 20
 _LENGTH = struct.Struct(">I")
 
 
@@ -30,15 +28,12 @@ class Payload(Model):
     @cached_property
     def content(self) -> bytes:
         """All of the file. Raises `OSError`, and `ValueError` where it is too large."""
-        path = Path(self.file)
-        if path.stat().st_size > PAYLOAD_BYTES_MAX:
-            raise ValueError(f"{self.file} has more than {PAYLOAD_BYTES_MAX >> 20} MiB")
-        return path.read_bytes()
+        return read_named(self.file)
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the file."""
-        return hashlib.sha256(self.content).hexdigest()
+        return digest_of(self.content)
 
     @cached_property
     def sizes(self) -> Distribution:
@@ -51,7 +46,7 @@ class Payload(Model):
         )
 
     def _lines(self) -> list[int]:
-        return [len(line.removesuffix(b"\r")) for line in self.content.split(b"\n") if line.removesuffix(b"\r")]
+        return [len(line) for line in lines_of(self.content)]
 
     def _prefixed(self) -> list[int]:
         sizes, at = [], 0

@@ -14,7 +14,8 @@ from hydrotest.kinds.registry import HOSTS, SYSTEMS, TESTS, WORKLOADS
 from hydrotest.spec import base, fields, kafka, models, monitored, scale
 from hydrotest.spec.arrivals import Arrivals, ArrivalsField, show_arrivals
 from hydrotest.spec.choice import Kind
-from hydrotest.spec.distribution import Distribution, KeysField, MakerField, SizesField, show_sizes
+from hydrotest.spec.distribution import Distribution, KeysField, SizesField, show_sizes
+from hydrotest.spec.maker import MakerField
 from hydrotest.spec.parts import models_in, type_of
 
 COLUMNS = 100
@@ -26,11 +27,12 @@ _QUANTITIES = {
     fields.BitsPerS: "speed, e.g. `1 Gbit/s`, `200 MB/s`", fields.Fraction: "fraction, e.g. `5 %`",
     fields.Share: "share, `0` to `1` or `100 %`",
     fields.Name: "name", fields.NamesField: "name, or list of names",
-    fields.TextsField: "text, or list of texts", fields.Port: "port", KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)` or `zipf(a, b)`",
+    fields.TextsField: "text, or list of texts", fields.Port: "port",
+    KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)`, `zipf(a, b)`, `exp(a, b)`, `weibull(a, b, k)` or `{file: …}`",
     ArrivalsField: "`even`, `poisson` or `bursts(n)`",
-    MakerField: "`row`, a distribution of numbers, or a size",
+    MakerField: "`row`, a distribution of numbers, a size, or `{count: …, each: …}`",
     kafka.Acks: "`all`, `1` or `0`",
-    SizesField: "size with its unit, `uniform(a, b)` or `gaussian(a, b)`",
+    SizesField: "size with its unit, `uniform(a, b)`, `gaussian(a, b)`, `exp(a, b)`, `weibull(a, b, k)`, `{weights: {…}}` or `{file: …}`",
     monitored.SeriesField: 'series, e.g. `broker_idle{pool="requests"}`',
 }  # fmt: skip
 

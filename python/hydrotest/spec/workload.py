@@ -12,6 +12,7 @@ from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.spec.arrivals import Arrivals, ArrivalsField
 from hydrotest.spec.base import Client, Model
 from hydrotest.spec.checker import Checker
+from hydrotest.spec.distribution import Distribution
 from hydrotest.spec.fields import Count, NamesField
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.step import OVERHEAD_S, SEARCH_TRIALS_MIN, Step, Undecided
@@ -148,6 +149,19 @@ class Workload(Model):
 
     def check_files(self, name: str, checker: Checker) -> None:
         """Raises `BadInputError` for a file that it names and that cannot be used. A run that is over is read without."""
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Of the files that it is made of, by its keys that name them."""
+        return {}
+
+    @staticmethod
+    def check_listed(place: Path_, listed: Distribution | None, checker: Checker) -> None:
+        """Raises `BadInputError` where a file holds no such distribution."""
+        if listed is not None and listed.problem is not None:
+            raise checker.fail(
+                (*place, "file"), f"the file cannot be used: {listed.problem}", "Name a file with a number or a key on each line."
+            )
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
         """Raises `BadInputError` for what does not fit the rest of the file."""

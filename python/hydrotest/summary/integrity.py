@@ -42,6 +42,17 @@ class Unchecked(Row):
     absent: Count = Field(description="Reads that found no row, which need not be a loss.")
 
 
+class Conditional(Row):
+    """Conditional writes (LWT) by a statement: how often others were first, or in the way."""
+
+    statement: str = Field(description="Its name in the experiment.")
+    answered: Count = Field(description="Answered, whether applied or not.")
+    not_applied: Count = Field(description="Of these, those whose condition did not hold: nothing was written.")
+    timed_out: Count = Field(
+        description="Given up by the node (WriteTimeout): under contention, or for want of replicas. Whether they were applied is not known."
+    )
+
+
 class Integrity(Row):
     """The account of a workload over all its trials, warm-up included. null: not known."""
 
@@ -66,3 +77,4 @@ class Integrity(Row):
         default_factory=dict,
         description="Conditional writes (LWT) whose condition did not hold, by statement: answered, but nothing written.",
     )
+    conditional: list[Conditional] = Field(default_factory=list, description="Conditional writes (LWT), by statement.")

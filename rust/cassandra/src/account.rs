@@ -12,7 +12,7 @@ use hydrotest_core::schedule::share_of;
 use hydrotest_core::trial::Window;
 
 use crate::checks::Reason;
-use crate::settings::{Content, CqlSettings, Statement};
+use crate::settings::{Content, CqlSettings, Group, Statement};
 use crate::unchecked::{Unchecked, What};
 
 /// The recorders of one thread: all operations, and those of each statement.
@@ -118,6 +118,7 @@ pub(crate) struct Account {
     /// Written keys are listed only where they come in order: random ones would not be runs. They are in a
     /// range that was populated, and so listed, before.
     in_order: bool,
+    range: (u64, u64),
     keys: Draw,
     window: Window,
     recorders: Recorders,
@@ -145,8 +146,9 @@ impl Account {
                 // The size of a user-defined row depends on the values drawn.
                 Content::Own { .. } => 0,
             },
+            range: settings.keys.range(),
             in_order: matches!(settings.keys, Distribution::Sequential { .. }),
-            keys: Draw::new(settings.keys, settings.seed, share, shares)
+            keys: Draw::new(settings.keys.clone(), settings.seed, share, shares)
                 .expect("the range was checked with the settings"),
             window,
             recorders,
@@ -179,7 +181,10 @@ impl Account {
         let statement = self.statement();
         let key = self.keys.number();
         if self.in_order && self.statements[statement].makes_rows {
-            self.found.attempted.insert(key);
+            let group = self.group(self.statements[statement].rows);
+            group.rows_of(key).for_each(|row| {
+                self.found.attempted.insert(row);
+            });
         }
         self.window.counts.started.fetch_add(1, Release);
         Operation {
@@ -197,7 +202,10 @@ impl Account {
             Answer::Written => {
                 self.found.answered[operation.statement] += 1;
                 if self.in_order && statement.makes_rows {
-                    self.found.acked.insert(operation.key);
+                    let group = self.group(statement.rows);
+                    group.rows_of(operation.key).for_each(|row| {
+                        self.found.acked.insert(row);
+                    });
                 }
                 None
             }
@@ -228,6 +236,13 @@ impl Account {
         } else {
             counts.bytes.fetch_add(self.row_bytes, Relaxed);
             counts.completed.fetch_add(1, Release);
+        }
+    }
+
+    fn group(&self, rows: u64) -> Group {
+        Group {
+            rows,
+            range: self.range,
         }
     }
 

@@ -1,135 +1,21 @@
 //! The columns of a prepared statement: the values bound to its marks, and the check of the rows that it
 //! returns.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use bytes::{BufMut, BytesMut};
-use hydrotest_core::draw::{Distribution, Draw};
-use hydrotest_core::splitmix::mix;
 
 use crate::account::Found;
 use crate::checks::{Check, ColumnHow};
+use crate::column::Column;
 use crate::frame::{ColumnSpec, Rows};
-use crate::value_generator::{ColumnType, ValueGenerator};
-
-/// Bounds for a column without a generator: numbers up to this, or so many bytes (as in cassandra-stress's
-/// columns).
-const NUMBER_MAX: u64 = 1_000_000;
-const BYTES: u64 = 34;
-
-/// FNV-1a (Fowler, Noll, Vo).
-fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
-    })
-}
-
-/// Makes the values of one column.
-pub(crate) struct Column {
-    kind: ColumnType,
-    salt: u64,
-    generator: Generator,
-}
-
-enum Generator {
-    Row,
-    Number(Draw),
-    Bytes(Draw),
-}
-
-impl Column {
-    /// The column `name` of type `kind`, made by `generator`. Without one, a column of the partition key is
-    /// the row's number, and any other has a value that fits its type. `rows_max` is the highest row. Returns
-    /// an error in words where generator and type do not fit.
-    pub(crate) fn new(
-        name: &str,
-        kind: ColumnType,
-        generator: Option<ValueGenerator>,
-        is_key: bool,
-        rows_max: u64,
-    ) -> Result<Self> {
-        // A LIMIT of 0 would be refused (nodes name it `[limit]`, and a TTL `[ttl]`).
-        let min = u64::from(name.starts_with('['));
-        let generator = generator.unwrap_or(match kind {
-            _ if is_key => ValueGenerator::Row,
-            ColumnType::Text | ColumnType::Blob => {
-                ValueGenerator::Bytes(Distribution::Uniform { min: BYTES, max: BYTES })
-            }
-            _ => ValueGenerator::Number(Distribution::Uniform {
-                min,
-                max: kind.number_max().min(NUMBER_MAX),
-            }),
-        });
-        let draw = |distribution| Draw::new(distribution, 0, 0, 1).map_err(anyhow::Error::msg);
-        let (largest, generator) = match generator {
-            ValueGenerator::Row => (rows_max, Generator::Row),
-            ValueGenerator::Number(distribution) => (distribution.range().1, Generator::Number(draw(distribution)?)),
-            ValueGenerator::Bytes(distribution) => {
-                ensure!(
-                    kind.has_bytes(),
-                    "a size does not fit column {name}, which is of type {kind:?}"
-                );
-                (0, Generator::Bytes(draw(distribution)?))
-            }
-        };
-        ensure!(
-            largest <= kind.number_max(),
-            "column {name} is of type {kind:?} and cannot hold {largest}"
-        );
-        Ok(Self {
-            kind,
-            salt: hash(name),
-            generator,
-        })
-    }
-
-    /// Appends the value for a row, without its length.
-    fn put_body(&mut self, out: &mut BytesMut, row: u64) {
-        let seed = mix(row ^ self.salt);
-        match &mut self.generator {
-            Generator::Row => self.kind.put_number(out, row),
-            Generator::Number(draw) => {
-                draw.reseed(seed);
-                self.kind.put_number(out, draw.number());
-            }
-            Generator::Bytes(draw) => {
-                draw.reseed(seed);
-                self.kind.put_bytes(out, draw.number(), seed);
-            }
-        }
-    }
-
-    /// Appends the value for a row as the protocol's `[value]`.
-    pub(crate) fn put(&mut self, out: &mut BytesMut, row: u64) {
-        let start = out.len();
-        out.put_i32(0);
-        self.put_body(out, row);
-        let length = (out.len() - start - 4) as i32;
-        out[start..start + 4].copy_from_slice(&length.to_be_bytes());
-    }
-
-    /// True if `cell` is the value of this column in a row; `scratch` is overwritten.
-    pub(crate) fn is_of(&mut self, cell: Option<&[u8]>, row: u64, scratch: &mut BytesMut) -> bool {
-        scratch.clear();
-        self.put_body(scratch, row);
-        cell == Some(&scratch[..])
-    }
-}
-
-/// The type of a column. An error if no values can be generated for it.
-fn type_of(column: &ColumnSpec) -> Result<ColumnType> {
-    let Some(kind) = ColumnType::of(column.option) else {
-        bail!(
-            "column {} has a type (number {:#06x} of the protocol) that no values are made for; write it as a literal",
-            column.name,
-            column.option
-        );
-    };
-    Ok(kind)
-}
+use crate::settings::Group;
+use crate::value_generator::ValueGenerator;
 
 /// Values and checks of one prepared statement.
 pub(crate) struct BoundStatement {
     bound: Vec<Column>,
+    /// Of a batch, each row has its part of the columns.
+    group: Group,
     /// Indices of the partition key's columns among them, in its order; empty where not all are bound.
     key: Vec<usize>,
     /// The checks of its answers; None without any.
@@ -158,16 +44,16 @@ impl BoundStatement {
         returned: &[ColumnSpec],
         generator: impl Fn(&str) -> Option<ValueGenerator>,
         check: Option<&Check>,
-        rows_max: u64,
+        group: Group,
     ) -> Result<Self> {
         let column = |described: &ColumnSpec| {
             let name = &described.name;
             Column::new(
                 name,
-                type_of(described)?,
+                &described.kind,
                 generator(name),
                 keys.contains(name),
-                rows_max,
+                group.range.1,
             )
         };
         let bound = bound
@@ -194,19 +80,27 @@ impl BoundStatement {
             })
             .transpose()?;
         let key = key.iter().map(|&at| usize::from(at)).collect();
-        Ok(Self { bound, key, checked })
+        Ok(Self {
+            bound,
+            group,
+            key,
+            checked,
+        })
     }
 
     /// Appends the partition key of a row as nodes hash it; false where some of it is not bound. In a key of
     /// several columns, each has its length before it and a zero byte behind it (Cassandra's CompositeType).
     pub(crate) fn put_partition_key(&mut self, out: &mut BytesMut, row: u64) -> bool {
         if let [only] = self.key[..] {
+            let row = self.row_at(only, row);
             self.bound[only].put_body(out, row);
             return true;
         }
-        for &at in &self.key {
+        for index in 0..self.key.len() {
+            let at = self.key[index];
             let start = out.len();
             out.put_u16(0);
+            let row = self.row_at(at, row);
             self.bound[at].put_body(out, row);
             let length = (out.len() - start - 2) as u16;
             out[start..start + 2].copy_from_slice(&length.to_be_bytes());
@@ -217,9 +111,29 @@ impl BoundStatement {
 
     /// Appends the values of a statement for a row.
     pub(crate) fn put(&mut self, out: &mut BytesMut, row: u64) {
-        for column in &mut self.bound {
-            column.put(out, row);
+        if self.group.rows == 1 {
+            self.bound.iter_mut().for_each(|column| column.put(out, row));
+            return;
         }
+        let rows = self.group.rows_of(row);
+        let each = self.columns_each();
+        for (row, columns) in rows.zip(self.bound.chunks_mut(each)) {
+            columns.iter_mut().for_each(|column| column.put(out, row));
+        }
+    }
+
+    /// Columns that are bound for each row of a batch.
+    fn columns_each(&self) -> usize {
+        (self.bound.len() / self.group.rows as usize).max(1)
+    }
+
+    /// The row that a bound column belongs to.
+    fn row_at(&self, column: usize, row: u64) -> u64 {
+        if self.group.rows == 1 {
+            return row;
+        }
+        let part = column / self.columns_each();
+        self.group.rows_of(row).nth(part).unwrap_or(row)
     }
 
     /// Checks the rows returned for row number `row`.

@@ -11,7 +11,7 @@ use hydrotest_core::socket::Socket;
 use hydrotest_core::tls;
 use rustls::ClientConfig;
 
-use crate::frame::{self, ColumnSpec, HEADER_BYTES, Preparation, Refusal, Response, Rows, UNPREPARED};
+use crate::frame::{self, ColumnSpec, Execution, HEADER_BYTES, Preparation, Refusal, Response, Rows, UNPREPARED};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -53,7 +53,7 @@ impl Authenticator {
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionConfig {
     pub(crate) authenticator: Authenticator,
-    pub(crate) consistency: u16,
+    pub(crate) execution: Execution,
     /// The keyspace of statements that name none.
     pub(crate) keyspace: Option<String>,
     /// The statements of a workload, as CQL.
@@ -146,7 +146,11 @@ impl Connection {
 
     /// Sets the keyspace of statements that name none, from here on.
     fn enter(&mut self, keyspace: &str) -> Result<()> {
-        frame::put_query(&mut self.out, &format!("USE {keyspace}"), self.config.consistency);
+        frame::put_query(
+            &mut self.out,
+            &format!("USE {keyspace}"),
+            self.config.execution.consistency,
+        );
         self.call(|response| match response {
             Response::KeyspaceSet => Ok(()),
             other => bail!("it answered USE {keyspace} with {other:?}"),
@@ -155,9 +159,9 @@ impl Connection {
 
     fn prepared_now(&mut self, statement: &str) -> Result<Prepared> {
         frame::put_prepare(&mut self.out, 0, statement);
-        let consistency = self.config.consistency;
+        let execution = self.config.execution;
         self.call(|response| match response {
-            Response::Prepared(preparation) => prepared(preparation, consistency),
+            Response::Prepared(preparation) => prepared(preparation, execution),
             other => bail!("it answered the statement {statement:?} with {other:?}"),
         })
         .with_context(|| format!("the statement {statement:?}"))
@@ -201,7 +205,8 @@ impl Connection {
     /// stream.
     pub(crate) fn execute(&mut self, number: u64, statement: usize, values: impl FnOnce(&mut BytesMut)) {
         let stream = self.claim(Out::Operation(number));
-        frame::put_execute(&mut self.out, stream, &self.prepared[statement].head, values);
+        let head = &self.prepared[statement].head;
+        frame::put_execute(&mut self.out, stream, head, self.config.execution, values);
     }
 
     /// Collects the preparation of a forgotten statement, unless it is under way. Needs a free stream.
@@ -251,7 +256,7 @@ impl Connection {
                 (Out::Nothing, other) => bail!("node {address} sent an answer on a free stream: {other:?}"),
                 (Out::Operation(number), response) => each(Some(number), answer(response)),
                 (Out::Prepare(statement), Response::Prepared(preparation)) => {
-                    self.prepared[statement] = prepared(preparation, self.config.consistency)?;
+                    self.prepared[statement] = prepared(preparation, self.config.execution)?;
                     each(None, Answer::Prepared);
                 }
                 (Out::Prepare(_), other) => bail!("node {address} does not prepare a statement again: {other:?}"),
@@ -276,12 +281,12 @@ impl Connection {
     }
 }
 
-fn prepared(preparation: Preparation<'_>, consistency: u16) -> Result<Prepared> {
+fn prepared(preparation: Preparation<'_>, execution: Execution) -> Result<Prepared> {
     let id = preparation.id.to_vec();
     let (values, key, returned) = preparation.columns()?;
     let count = u16::try_from(values.len()).context("a statement with more marks than the protocol counts")?;
     Ok(Prepared {
-        head: frame::execute_head(&id, consistency, count),
+        head: frame::execute_head(&id, execution, count),
         values,
         key,
         returned,

@@ -204,6 +204,11 @@ pub(crate) fn verb(cql: &str) -> Option<String> {
     }
 }
 
+/// True if it writes only where a condition holds: `IF` cannot be a name without quotes.
+pub(crate) fn is_conditional(cql: &str) -> bool {
+    tokens(cql).is_some_and(|found| found.iter().any(|token| token.is("if")))
+}
+
 /// What the statement does.
 pub(crate) fn parse(cql: &str) -> Parsed {
     let Some(mut found) = tokens(cql) else {

@@ -6,9 +6,9 @@ mod columns;
 use anyhow::{Context, Result, bail, ensure};
 use bytes::{BufMut, BytesMut};
 
-pub(crate) use columns::ColumnSpec;
 pub use columns::Preparation;
 use columns::described;
+pub(crate) use columns::{ColumnSpec, DataType};
 
 /// The header of every frame: version, flags, stream, opcode, length.
 pub const HEADER_BYTES: usize = 9;
@@ -44,6 +44,7 @@ const ROWS_NO_METADATA: i32 = 0x04;
 
 const QUERY_VALUES: u8 = 0x01;
 const QUERY_SKIP_METADATA: u8 = 0x02;
+const QUERY_SERIAL: u8 = 0x10;
 
 /// The error code for a statement that the node has forgotten.
 pub const UNPREPARED: i32 = 0x2500;
@@ -83,21 +84,38 @@ pub fn put_prepare(out: &mut BytesMut, stream: i16, query: &str) {
     });
 }
 
+/// How statements are executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Execution {
+    pub(crate) consistency: u16,
+    /// Of conditional writes; None: the node's own.
+    pub(crate) serial: Option<u16>,
+}
+
 /// Appends the execution of a prepared statement: its `head`, and the values that `values` writes by `put_value`.
-pub fn put_execute(out: &mut BytesMut, stream: i16, head: &[u8], values: impl FnOnce(&mut BytesMut)) {
+pub(crate) fn put_execute(
+    out: &mut BytesMut,
+    stream: i16,
+    head: &[u8],
+    execution: Execution,
+    values: impl FnOnce(&mut BytesMut),
+) {
     put(out, stream, EXECUTE, |body| {
         body.put_slice(head);
         values(body);
+        if let Some(serial) = execution.serial {
+            body.put_u16(serial);
+        }
     });
 }
 
 /// The start of every execution of a statement, up to its values.
-pub fn execute_head(id: &[u8], consistency: u16, values: u16) -> Vec<u8> {
+pub(crate) fn execute_head(id: &[u8], execution: Execution, values: u16) -> Vec<u8> {
     let mut head = Vec::with_capacity(id.len() + 8);
     head.put_u16(id.len() as u16);
     head.put_slice(id);
-    head.put_u16(consistency);
-    head.put_u8(QUERY_VALUES | QUERY_SKIP_METADATA);
+    head.put_u16(execution.consistency);
+    head.put_u8(QUERY_VALUES | QUERY_SKIP_METADATA | execution.serial.map_or(0, |_| QUERY_SERIAL));
     head.put_u16(values);
     head
 }
@@ -282,9 +300,17 @@ fn response(opcode: u8, mut body: Reader<'_>) -> Result<Response<'_>> {
 
 /// Reads the protocol's primitive types from a slice.
 #[derive(Debug, Clone, Copy)]
-struct Reader<'a>(&'a [u8]);
+pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
+    pub(crate) fn over(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn bytes(&mut self, count: usize) -> Result<&'a [u8]> {
         let Some((taken, rest)) = self.0.split_at_checked(count) else {
             bail!("the node's frame is cut short");
@@ -320,7 +346,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `[bytes]`: a length and as many bytes; None where the length is negative.
-    fn value(&mut self) -> Result<Option<&'a [u8]>> {
+    pub(crate) fn value(&mut self) -> Result<Option<&'a [u8]>> {
         match usize::try_from(self.i32()?) {
             Ok(length) => self.bytes(length).map(Some),
             Err(_) => Ok(None),

@@ -6,6 +6,7 @@ mod account;
 pub mod admin;
 mod bound_statement;
 mod checks;
+mod column;
 mod connection;
 mod cql;
 mod driver_client;

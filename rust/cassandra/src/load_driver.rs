@@ -24,7 +24,7 @@ use crate::unchecked::Unchecked;
 pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>> {
     settings.content.check().map_err(anyhow::Error::msg)?;
     settings.load.check().map_err(anyhow::Error::msg)?;
-    Draw::new(settings.keys, settings.seed, 0, 1).map_err(anyhow::Error::msg)?;
+    Draw::new(settings.keys.clone(), settings.seed, 0, 1).map_err(anyhow::Error::msg)?;
     let timeout = Duration::from_millis(settings.request_timeout_ms);
     let tables = Tables {
         schema: match &settings.content {
@@ -111,5 +111,6 @@ fn merge(parts: Vec<Findings>, statements: &[Statement], outcome: &mut Outcome) 
         "acked_keys": acked.to_vec(), "attempted_keys": attempted.to_vec(),
         "missing_reads": missing, "corrupted_reads": corrupted, "checked_reads": checked, "unchecked": unchecked,
         "answered": answered, "not_applied": not_applied,
+        "conditional": statements.iter().filter(|one| one.is_conditional).map(|one| &one.name).collect::<Vec<_>>(),
     });
 }

@@ -19,10 +19,11 @@ use hydrotest_core::trial::Window;
 use self::connection_pool::{ConnectionPool, PoolSize};
 use crate::account::{Account, Answer, Findings, Operation, Recorders, operations_of};
 use crate::connection::{self, Authenticator, Connection, ConnectionConfig, STREAMS_MAX};
+use crate::frame::Execution;
 use crate::ring::{self, Topology};
 use crate::row_values::{RowValues, Tables};
 use crate::session::consistency;
-use crate::settings::CqlSettings;
+use crate::settings::{CqlSettings, Serial};
 
 /// From this tick on, the thread sleeps from tick to tick, rather than wake for each answer.
 const SLEEPS_FROM_NS: u64 = 1_000_000;
@@ -56,7 +57,10 @@ impl NativeClient {
         let statements = settings.statements();
         let config = ConnectionConfig {
             authenticator: Authenticator::new(&settings.cluster)?,
-            consistency: consistency(&settings.consistency)? as u16,
+            execution: Execution {
+                consistency: consistency(&settings.consistency)? as u16,
+                serial: settings.serial_consistency.map(Serial::level),
+            },
             keyspace: settings.content.keyspace(&settings.keyspace).map(str::to_owned),
             statements: statements.iter().map(|statement| statement.cql.clone()).collect(),
         };
@@ -73,7 +77,7 @@ impl NativeClient {
             &statements,
             pool.prepared()?,
             tables,
-            settings.keys.range().1,
+            settings.keys.range(),
         )?;
         Ok(Self {
             settings: settings.clone(),

@@ -9,10 +9,10 @@ use crate::bound_statement::BoundStatement;
 use crate::checks::{Check, Model, Reason};
 use crate::connection::Prepared;
 use crate::cql::{self, Parsed};
-use crate::frame::{Rows, put_value};
+use crate::frame::{DataType, Rows, put_value};
 use crate::rows::{RowShape, is_intact, key_bytes};
 use crate::schema::Schema;
-use crate::settings::{Content, Statement};
+use crate::settings::{Content, Group, Statement};
 use crate::unchecked::{Unchecked, What};
 use crate::value_generator::ValueGenerator;
 
@@ -43,13 +43,13 @@ pub(crate) struct Tables {
 }
 
 impl RowValues {
-    /// Made from the tables and the prepared statements. `rows_max` is the highest row number.
+    /// Made from the tables and the prepared statements. `range` is of the rows' numbers.
     pub(crate) fn new(
         content: &Content,
         statements: &[Statement],
         prepared: &[Prepared],
         tables: &Tables,
-        rows_max: u64,
+        range: (u64, u64),
     ) -> Result<Self> {
         let (generators, filling) = match content {
             Content::Standard { shape, .. } => {
@@ -73,14 +73,19 @@ impl RowValues {
                     .map(|&at| prepared.values[usize::from(at)].name.clone())
             })
             .collect();
+        // A key with parts is not the row's number, and may be that of several rows.
+        let has_parts = |name: &str| {
+            let mut all = prepared.iter().flat_map(|prepared| &prepared.values);
+            all.any(|column| column.name == name && !matches!(column.kind, DataType::Plain(_)))
+        };
         let checks = checks(statements, prepared, tables, filling, &|name| {
             generators.get(name).map_or_else(
-                || keys.iter().any(|key| key == name),
+                || keys.iter().any(|key| key == name) && !has_parts(name),
                 |generator| *generator == ValueGenerator::Row,
             )
         });
         let bind = |((statement, prepared), check): ((&Statement, &Prepared), &Result<Check, Reason>)| {
-            let generator = |name: &str| generators.get(name).copied();
+            let generator = |name: &str| generators.get(name).cloned();
             BoundStatement::new(
                 &prepared.values,
                 &prepared.key,
@@ -88,7 +93,10 @@ impl RowValues {
                 &prepared.returned,
                 generator,
                 check.as_ref().ok(),
-                rows_max,
+                Group {
+                    rows: statement.rows,
+                    range,
+                },
             )
             .with_context(|| format!("statement {}", statement.name))
         };

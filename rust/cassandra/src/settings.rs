@@ -21,6 +21,59 @@ pub enum Client {
     Driver,
 }
 
+/// The level at which the condition of a write is agreed upon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Serial {
+    /// Among all data centres.
+    Serial,
+    /// Within one.
+    LocalSerial,
+}
+
+impl Serial {
+    /// Its number in the protocol.
+    pub(crate) fn level(self) -> u16 {
+        match self {
+            Self::Serial => 8,
+            Self::LocalSerial => 9,
+        }
+    }
+}
+
+/// Several rows that one operation writes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Batch {
+    pub rows: u64,
+    pub kind: BatchKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BatchKind {
+    /// All of it, or nothing, after a while.
+    Logged,
+    Unlogged,
+    /// Of changes of counters.
+    Counter,
+}
+
+impl Batch {
+    fn cql(self, one: &str) -> String {
+        let kind = match self.kind {
+            BatchKind::Logged => "",
+            BatchKind::Unlogged => "UNLOGGED ",
+            BatchKind::Counter => "COUNTER ",
+        };
+        let one = one.trim().trim_end_matches(';');
+        format!(
+            "BEGIN {kind}BATCH {}APPLY BATCH",
+            format!("{one}; ").repeat(self.rows as usize)
+        )
+    }
+}
+
 /// The settings of the CQL generator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,6 +86,9 @@ pub struct CqlSettings {
     /// missing.
     pub filled: bool,
     pub consistency: String,
+    /// Of conditional writes; None: the node's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial_consistency: Option<Serial>,
     pub keys: Distribution,
     pub seed: u64,
     /// End after this many operations, if that comes first (populating a table).
@@ -77,6 +133,9 @@ pub struct OwnStatement {
     pub name: String,
     pub cql: String,
     pub weight: f64,
+    /// Executes it for so many rows at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<Batch>,
 }
 
 /// A statement, before any node has prepared it.
@@ -89,6 +148,27 @@ pub(crate) struct Statement {
     pub(crate) is_write: bool,
     /// True if it writes rows, and does not only delete them.
     pub(crate) makes_rows: bool,
+    /// True if it writes only where a condition holds.
+    pub(crate) is_conditional: bool,
+    /// Rows that an operation writes.
+    pub(crate) rows: u64,
+}
+
+/// The rows that belong to one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub(crate) rows: u64,
+    /// Of all rows.
+    pub(crate) range: (u64, u64),
+}
+
+impl Group {
+    /// The rows of the operation with this number: those that begin with the same multiple of their count. Within the
+    /// range of all rows, so that the first and the last of them may be there several times.
+    pub(crate) fn rows_of(self, number: u64) -> impl Iterator<Item = u64> {
+        let first = number - number % self.rows;
+        (first..first + self.rows).map(move |row| row.clamp(self.range.0, self.range.1))
+    }
 }
 
 impl Content {
@@ -105,6 +185,12 @@ impl Content {
                 }
             }
             Self::Own { statements, .. } => {
+                if statements
+                    .iter()
+                    .any(|one| one.batch.is_some_and(|batch| batch.rows == 0))
+                {
+                    return Err("a batch without rows writes nothing".into());
+                }
                 let is_weight = |weight: f64| weight.is_finite() && weight >= 0.0;
                 let sum: f64 = statements.iter().map(|statement| statement.weight).sum();
                 if statements.iter().all(|one| is_weight(one.weight)) && sum > 0.0 {
@@ -133,6 +219,8 @@ impl Content {
                     share,
                     is_write,
                     makes_rows: is_write,
+                    is_conditional: false,
+                    rows: 1,
                 };
                 let insert = format!("INSERT INTO {keyspace}.standard1 (key, {columns}) VALUES ({marks})");
                 let select = format!("SELECT {columns} FROM {keyspace}.standard1 WHERE key = ?");
@@ -144,13 +232,16 @@ impl Content {
             Self::Own { statements, .. } => {
                 let sum: f64 = statements.iter().map(|statement| statement.weight).sum();
                 let own = |one: &OwnStatement| {
-                    let parsed = cql::parse(&one.cql);
+                    let cql = one.batch.map_or_else(|| one.cql.clone(), |batch| batch.cql(&one.cql));
+                    let parsed = cql::parse(&cql);
                     let is_delete = |write: &cql::Write| write.changes.iter().all(|change| change.act == Act::Delete);
                     Statement {
                         name: one.name.clone(),
-                        cql: one.cql.clone(),
                         share: one.weight / sum,
                         is_write: !matches!(parsed, Parsed::Select(_) | Parsed::OtherRead),
+                        is_conditional: cql::is_conditional(&cql),
+                        rows: one.batch.map_or(1, |batch| batch.rows),
+                        cql,
                         makes_rows: match &parsed {
                             Parsed::Write(write) => !is_delete(write),
                             Parsed::Other => true,
@@ -174,6 +265,7 @@ mod tests {
             name: name.into(),
             cql: cql.into(),
             weight,
+            batch: None,
         };
         let content = Content::Own {
             statements: vec![
@@ -205,6 +297,7 @@ mod tests {
                 name: "one".into(),
                 cql: cql.into(),
                 weight: 1.0,
+                batch: None,
             }];
             let (generators, filling) = (BTreeMap::new(), None);
             let content = Content::Own {
@@ -220,5 +313,37 @@ mod tests {
         assert_eq!(of("UPDATE t SET v = ? WHERE k = ?"), (true, true));
         assert_eq!(of("DELETE FROM t WHERE k = ?"), (true, false));
         assert_eq!(of("INSERT INTO t JSON ?"), (true, true));
+    }
+
+    #[test]
+    fn a_batch_writes_a_row_for_each_of_its_statements() {
+        let one = OwnStatement {
+            name: "put".into(),
+            cql: "INSERT INTO t (k, v) VALUES (?, ?) IF NOT EXISTS;".into(),
+            weight: 1.0,
+            batch: Some(Batch {
+                rows: 2,
+                kind: BatchKind::Unlogged,
+            }),
+        };
+        let content = Content::Own {
+            statements: vec![one],
+            generators: BTreeMap::new(),
+            filling: None,
+        };
+        let found = content.statements("hydrotest_x").remove(0);
+        assert_eq!(
+            found.cql,
+            "BEGIN UNLOGGED BATCH INSERT INTO t (k, v) VALUES (?, ?) IF NOT EXISTS; INSERT INTO t (k, v) VALUES (?, ?) IF NOT EXISTS; APPLY BATCH"
+        );
+        assert!(found.is_conditional && found.is_write && found.makes_rows);
+        assert!(matches!(cql::parse(&found.cql), Parsed::Write(write) if write.changes.len() == 2));
+        let group = Group { rows: 4, range: (1, 6) };
+        let rows = |number| group.rows_of(number).collect::<Vec<_>>();
+        assert_eq!(
+            (rows(1), rows(3), rows(6)),
+            (vec![1, 1, 2, 3], vec![1, 1, 2, 3], vec![4, 5, 6, 6])
+        );
+        assert!(!cql::is_conditional("SELECT \"if\" FROM t WHERE k = 'if'"));
     }
 }

@@ -15,7 +15,7 @@ const EPOCH_DAYS: u32 = (1 << 31) + 18_262;
 const UUID_EPOCH: u64 = 0x01B2_1DD2_1381_4000;
 const DAY_NS: u64 = 86_400_000_000_000;
 /// How a column's value follows from the number of its row.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ValueGenerator {
     /// The row's number itself.
@@ -24,6 +24,11 @@ pub enum ValueGenerator {
     Number(Distribution),
     /// A random number of bytes or characters.
     Bytes(Distribution),
+    /// So many elements of a collection; of a map, `each` makes the values.
+    Many {
+        count: Distribution,
+        each: Option<Box<ValueGenerator>>,
+    },
 }
 
 /// A column's type, as far as values can be made for it. Source: `doc/native_protocol_v4.spec`, section 6.

@@ -1,13 +1,15 @@
 //! Random whole numbers from a range: the next key, the size of the next record. The distributions are
-//! cassandra-stress's: sequential, uniform, gaussian and zipf over a closed range.
+//! cassandra-stress's: sequential, uniform, gaussian, exponential, Weibull and zipf over a closed range; or numbers by
+//! their weights.
 
+use rand::distr::weighted::WeightedIndex;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use rand_distr::{Distribution as _, Normal, Zipf};
+use rand_distr::{Distribution as _, Normal, Weibull, Zipf};
 use serde::{Deserialize, Serialize};
 
 /// A distribution over the numbers `min ..= max`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "shape", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Distribution {
     /// min, min + 1, … and from min again after max.
@@ -32,20 +34,100 @@ pub enum Distribution {
         max: u64,
         exponent: f64,
     },
+    /// `min`, and the whole part of what a Weibull distribution draws; what lies beyond is `max`. With the exponent 1
+    /// it is the exponential distribution, and `scale` its mean. (cassandra-stress's `DistributionOffsetApache`.)
+    Weibull {
+        min: u64,
+        max: u64,
+        exponent: f64,
+        scale: f64,
+    },
+    /// Each number with its weight.
+    Weights {
+        values: Vec<(u64, f64)>,
+    },
 }
 
 /// Draws numbers for one thread of several.
 pub struct Draw {
-    settings: Distribution,
+    sampler: Sampler,
     random: SmallRng,
     next: u64,
     step: u64,
-    normal: Option<Normal<f64>>,
-    zipf: Option<Zipf<f64>>,
+}
+
+/// A distribution, ready to be drawn from.
+enum Sampler {
+    Sequential {
+        min: u64,
+        count: u64,
+    },
+    Uniform {
+        min: u64,
+        max: u64,
+    },
+    Gaussian {
+        min: u64,
+        max: u64,
+        normal: Normal<f64>,
+    },
+    Zipf {
+        min: u64,
+        max: u64,
+        zipf: Zipf<f64>,
+    },
+    Weibull {
+        min: u64,
+        max: u64,
+        weibull: Weibull<f64>,
+    },
+    Weights {
+        numbers: Vec<u64>,
+        index: WeightedIndex<f64>,
+    },
 }
 
 /// Redraws of a gaussian before it is clamped: only a range far off the mean needs more.
 const REDRAWS_MAX: u32 = 1_000;
+
+impl Sampler {
+    fn new(settings: Distribution) -> Result<Self, String> {
+        fn words(error: impl ToString) -> String {
+            error.to_string()
+        }
+        Ok(match settings {
+            Distribution::Sequential { min, max } => Self::Sequential {
+                min,
+                count: max - min + 1,
+            },
+            Distribution::Uniform { min, max } => Self::Uniform { min, max },
+            Distribution::Gaussian { min, max, mean, sd } => Self::Gaussian {
+                min,
+                max,
+                normal: Normal::new(mean, sd).map_err(words)?,
+            },
+            Distribution::Zipf { min, max, exponent } => Self::Zipf {
+                min,
+                max,
+                zipf: Zipf::new((max - min + 1) as f64, exponent).map_err(words)?,
+            },
+            Distribution::Weibull {
+                min,
+                max,
+                exponent,
+                scale,
+            } => Self::Weibull {
+                min,
+                max,
+                weibull: Weibull::new(scale, exponent).map_err(words)?,
+            },
+            Distribution::Weights { values } => Self::Weights {
+                index: WeightedIndex::new(values.iter().map(|(_, weight)| *weight)).map_err(words)?,
+                numbers: values.into_iter().map(|(number, _)| number).collect(),
+            },
+        })
+    }
+}
 
 impl Draw {
     /// For thread `share` of `shares`; the same seed draws the same numbers.
@@ -54,50 +136,40 @@ impl Draw {
         if min > max {
             return Err(format!("from {min} to {max}: the range is empty"));
         }
-        let normal = match settings {
-            Distribution::Gaussian { mean, sd, .. } => Some(Normal::new(mean, sd).map_err(|error| error.to_string())?),
-            _ => None,
-        };
-        let zipf = match settings {
-            Distribution::Zipf { exponent, .. } => {
-                Some(Zipf::new((max - min + 1) as f64, exponent).map_err(|error| error.to_string())?)
-            }
-            _ => None,
-        };
-        let random = SmallRng::seed_from_u64(seed.wrapping_add(share));
         Ok(Self {
-            settings,
-            random,
+            sampler: Sampler::new(settings)?,
+            random: SmallRng::seed_from_u64(seed.wrapping_add(share)),
             next: share,
             step: shares,
-            normal,
-            zipf,
         })
     }
 
     /// The next number.
     pub fn number(&mut self) -> u64 {
-        match self.settings {
-            Distribution::Sequential { min, max } => {
-                let number = min + self.next % (max - min + 1);
+        let random = &mut self.random;
+        match &self.sampler {
+            Sampler::Sequential { min, count } => {
+                let number = min + self.next % count;
                 self.next += self.step;
                 number
             }
-            Distribution::Uniform { min, max } => self.random.random_range(min..=max),
-            Distribution::Gaussian { min, max, mean, .. } => {
-                let normal = self.normal.expect("made with the settings");
+            Sampler::Uniform { min, max } => random.random_range(*min..=*max),
+            Sampler::Gaussian { min, max, normal } => {
                 for _ in 0..REDRAWS_MAX {
-                    let drawn = normal.sample(&mut self.random).round();
-                    if drawn >= min as f64 && drawn <= max as f64 {
+                    let drawn = normal.sample(random).round();
+                    if drawn >= *min as f64 && drawn <= *max as f64 {
                         return drawn as u64;
                     }
                 }
-                (mean.max(min as f64) as u64).min(max)
+                (normal.mean().max(*min as f64) as u64).min(*max)
             }
-            Distribution::Zipf { min, max, .. } => {
-                let rank = self.zipf.expect("made with the settings").sample(&mut self.random) as u64;
-                (min + rank.max(1) - 1).min(max)
+            Sampler::Zipf { min, max, zipf } => {
+                let rank = zipf.sample(random) as u64;
+                (min + rank.max(1) - 1).min(*max)
             }
+            // A conversion of what no u64 holds gives the largest.
+            Sampler::Weibull { min, max, weibull } => min + (weibull.sample(random) as u64).min(max - min),
+            Sampler::Weights { numbers, index } => numbers[index.sample(random)],
         }
     }
 
@@ -116,68 +188,20 @@ impl Draw {
 impl Distribution {
     /// The closed range.
     pub fn range(&self) -> (u64, u64) {
-        match *self {
+        match self {
             Self::Sequential { min, max }
             | Self::Uniform { min, max }
             | Self::Gaussian { min, max, .. }
-            | Self::Zipf { min, max, .. } => (min, max),
+            | Self::Zipf { min, max, .. }
+            | Self::Weibull { min, max, .. } => (*min, *max),
+            Self::Weights { values } => {
+                let numbers = || values.iter().map(|(number, _)| *number);
+                // Without any number the range is empty.
+                (numbers().min().unwrap_or(1), numbers().max().unwrap_or(0))
+            }
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// Every distribution stays in its range.
-        #[test]
-        fn in_range(min in 0u64..1000, width in 0u64..1000, which in 0..4, seed: u64) {
-            let max = min + width;
-            let settings = match which {
-                0 => Distribution::Sequential { min, max },
-                1 => Distribution::Uniform { min, max },
-                2 => Distribution::Gaussian { min, max, mean: (min + max) as f64 / 2.0, sd: 1.0 + width as f64 / 6.0 },
-                _ => Distribution::Zipf { min, max, exponent: 1.1 },
-            };
-            let mut draw = Draw::new(settings, seed, 0, 1).unwrap();
-            for _ in 0..200 {
-                let number = draw.number();
-                prop_assert!((min..=max).contains(&number));
-            }
-        }
-
-        /// The threads' sequential numbers together are the complete sequence, once each.
-        #[test]
-        fn sequential_shares_cover_the_range(shares in 1u64..6, rounds in 1u64..40) {
-            let settings = Distribution::Sequential { min: 10, max: 10 + shares * rounds - 1 };
-            let mut all: Vec<u64> = (0..shares)
-                .flat_map(|share| {
-                    let mut draw = Draw::new(settings, 1, share, shares).unwrap();
-                    (0..rounds).map(move |_| draw.number()).collect::<Vec<_>>()
-                })
-                .collect();
-            all.sort_unstable();
-            prop_assert_eq!(all, (10..10 + shares * rounds).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn the_first_rank_is_the_most_frequent() {
-        let mut draw = Draw::new(
-            Distribution::Zipf {
-                min: 5,
-                max: 1_000,
-                exponent: 1.0,
-            },
-            7,
-            0,
-            1,
-        )
-        .unwrap();
-        let drawn: Vec<u64> = (0..5_000).map(|_| draw.number()).collect();
-        let count = |key| drawn.iter().filter(|k| **k == key).count();
-        assert!(count(5) > count(6) && count(6) > count(50));
-    }
-}
+mod tests;

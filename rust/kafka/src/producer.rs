@@ -228,7 +228,7 @@ impl Target for Producer {
         let partitions = self.accumulator.partitions.len();
         for number in first..first + count {
             let made = self.generator.make();
-            let keyed = made.key.map(|key| partition_of(&key, partitions));
+            let keyed = made.key.map(|key| partition_of(key, partitions));
             let mut partition = keyed.unwrap_or(self.turn);
             if self.accumulator.is_full(partition, made.record_bytes()) {
                 self.accumulator.seal(partition, timestamp_ms)?;

@@ -23,7 +23,7 @@ const LEVEL_RANGE: Distribution = Distribution::Uniform {
     max: LEVEL_STEPS - 1,
 };
 
-/// Keys are whole numbers of this size.
+/// Keys that are numbers have this size.
 const KEY_BYTES: usize = 8;
 
 /// The shape of records.
@@ -37,6 +37,9 @@ pub struct RecordSettings {
     pub compressible: f64,
     /// The numbers of the keys. Without it records have none, and batches rotate over the partitions.
     pub key: Option<Distribution>,
+    /// The keys by their numbers; none where they are the numbers themselves, big-endian.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key_texts: Vec<String>,
     pub headers: u32,
     /// Size of each header's value, in bytes.
     pub header_bytes: usize,
@@ -119,6 +122,14 @@ impl RecordSettings {
             "the compressible share is {}, and must be from 0 to 1",
             self.compressible
         );
+        if let Some(key) = self.key.as_ref().filter(|_| !self.key_texts.is_empty()) {
+            ensure!(
+                key.range().1 < self.key_texts.len() as u64,
+                "there are {} keys, and number {} is drawn",
+                self.key_texts.len(),
+                key.range().1
+            );
+        }
         if !self.levels.is_empty() {
             ensure!(
                 least >= LEVEL_END as u64,
@@ -155,6 +166,8 @@ pub(crate) struct RecordGenerator {
     /// The common size of all values, if there is one, and its random part: nothing is drawn then.
     fixed: Option<(usize, usize)>,
     keys: Option<Draw>,
+    key_texts: Vec<String>,
+    key_number: [u8; KEY_BYTES],
     levels: Vec<(Level, f64)>,
     level_draw: Draw,
     random_share: f64,
@@ -173,8 +186,7 @@ pub(crate) struct RecordGenerator {
 
 /// A record to be made: its key, and its value's size and content.
 pub(crate) struct NewRecord<'a> {
-    /// Big-endian.
-    pub(crate) key: Option<[u8; KEY_BYTES]>,
+    pub(crate) key: Option<&'a [u8]>,
     pub(crate) random: &'a [u8],
     pub(crate) zeros: usize,
     pub(crate) headers: &'a [u8],
@@ -190,12 +202,12 @@ impl NewRecord<'_> {
 
     /// Size of key, value and headers.
     pub(crate) fn record_bytes(&self) -> usize {
-        self.key.map_or(0, |key| key.len()) + self.value_bytes() + self.headers.len()
+        self.key.map_or(0, <[u8]>::len) + self.value_bytes() + self.headers.len()
     }
 
     pub(crate) fn record(&self) -> Record<'_> {
         Record {
-            key: self.key.as_ref().map(<[u8; KEY_BYTES]>::as_slice),
+            key: self.key,
             random: self.random,
             zeros: self.zeros,
             headers: self.headers,
@@ -231,13 +243,16 @@ impl RecordGenerator {
             contents
         };
         let least = places.iter().map(|&(_, size)| size).min().unwrap_or(least as usize);
+        let smallest_key = settings.key_texts.iter().map(String::len).min().unwrap_or(KEY_BYTES);
         Ok(Self {
-            sizes: draw(settings.size, u64::from(id))?,
+            sizes: draw(settings.size.clone(), u64::from(id))?,
             fixed: (least as u64 == most).then(|| (least, random_bytes(least, random_share))),
             // Another stream: otherwise a record's key would follow from its size.
-            keys: settings.key.map(|key| draw(key, !u64::from(id))).transpose()?,
+            keys: settings.key.clone().map(|key| draw(key, !u64::from(id))).transpose()?,
             levels: settings.shares_of_levels()?,
             level_draw: draw(LEVEL_RANGE, u64::from(id).rotate_left(32))?,
+            key_texts: settings.key_texts.clone(),
+            key_number: [0; KEY_BYTES],
             random_share,
             pool,
             turn: share as usize,
@@ -245,7 +260,7 @@ impl RecordGenerator {
             places,
             at: 0,
             step: if varies { POOL_STEP } else { 0 },
-            smallest: least + settings.key.map_or(0, |_| KEY_BYTES) + headers.len(),
+            smallest: least + settings.key.as_ref().map_or(0, |_| smallest_key) + headers.len(),
             headers,
         })
     }
@@ -266,8 +281,9 @@ impl RecordGenerator {
         });
         self.at = (self.at + self.step) % POOL_BYTES;
         let level = self.draw_level();
+        let number = self.keys.as_mut().map(Draw::number);
         NewRecord {
-            key: self.keys.as_mut().map(|keys| keys.number().to_be_bytes()),
+            key: number.map(|number| key(number, &self.key_texts, &mut self.key_number)),
             random: &self.pool[self.at..self.at + random],
             zeros: size - random,
             headers: &self.headers,
@@ -279,8 +295,9 @@ impl RecordGenerator {
     fn next_content(&mut self) -> NewRecord<'_> {
         let (at, size) = self.places[self.turn % self.places.len()];
         self.turn = (self.turn + self.shares) % self.places.len().saturating_mul(self.shares);
+        let number = self.keys.as_mut().map(Draw::number);
         NewRecord {
-            key: self.keys.as_mut().map(|keys| keys.number().to_be_bytes()),
+            key: number.map(|number| key(number, &self.key_texts, &mut self.key_number)),
             random: &self.pool[at..at + size],
             zeros: 0,
             headers: &self.headers,
@@ -293,6 +310,17 @@ impl RecordGenerator {
         let at = self.level_draw.number() as f64 / LEVEL_STEPS as f64;
         let found = self.levels.iter().find(|(_, up_to)| at < *up_to);
         Some(found.map_or(last, |(level, _)| *level))
+    }
+}
+
+/// The key with this number; `scratch` is overwritten.
+fn key<'a>(number: u64, texts: &'a [String], scratch: &'a mut [u8; KEY_BYTES]) -> &'a [u8] {
+    match texts.get(number as usize) {
+        Some(text) => text.as_bytes(),
+        None => {
+            *scratch = number.to_be_bytes();
+            scratch
+        }
     }
 }
 
@@ -311,6 +339,7 @@ mod tests {
             size: Distribution::Uniform { min: 10, max: 200 },
             compressible: 0.25,
             key: Some(Distribution::Uniform { min: 0, max: 9 }),
+            key_texts: Vec::new(),
             headers: 2,
             header_bytes: 3,
             levels: Vec::new(),
@@ -362,7 +391,7 @@ mod tests {
             let size = made.value_bytes();
             assert!((10..=200).contains(&size));
             assert_eq!(made.random.len(), (size as f64 * 0.75).round() as usize);
-            assert!(u64::from_be_bytes(made.key.unwrap()) < 10);
+            assert!(u64::from_be_bytes(made.key.unwrap().try_into().unwrap()) < 10);
             assert_eq!(made.headers.len(), 1 + 2 * (1 + 2 + 1 + 3));
             assert_ne!(made.random, before);
             before = made.random.to_vec();
@@ -375,9 +404,10 @@ mod tests {
         for (size, batch_bytes) in [(100, 16 << 10), (1_000, 64 << 10), (1_000, 1 << 20), (10_000, 1 << 20)] {
             let size = Distribution::Uniform { min: size, max: size };
             let settings = RecordSettings {
-                size,
+                size: size.clone(),
                 compressible: 0.0,
                 key: None,
+                key_texts: Vec::new(),
                 headers: 0,
                 header_bytes: 0,
                 levels: Vec::new(),
@@ -395,17 +425,42 @@ mod tests {
     }
 
     #[test]
+    fn keys_from_a_file_are_used_as_often_as_they_are_there() {
+        let settings = RecordSettings {
+            key: Some(Distribution::Weights {
+                values: vec![(0, 9.0), (1, 1.0)],
+            }),
+            key_texts: vec!["often".into(), "no".into()],
+            headers: 0,
+            ..settings()
+        };
+        let mut generator = RecordGenerator::new(&settings, true, 7, 0, 1).unwrap();
+        assert_eq!(generator.smallest(), 10 + "no".len() + generator.headers.len());
+        let rare = (0..1_000).filter(|_| match generator.make().key.unwrap() {
+            b"often" => false,
+            key => key == b"no",
+        });
+        // One in ten, and five standard deviations.
+        assert!((53..148).contains(&rare.count()));
+        let short = RecordSettings {
+            key: Some(Distribution::Uniform { min: 0, max: 2 }),
+            ..settings
+        };
+        assert!(RecordGenerator::new(&short, true, 7, 0, 1).is_err());
+    }
+
+    #[test]
     fn keys_and_sizes_have_nothing_to_do_with_each_other() {
         let range = Distribution::Uniform { min: 100, max: 199 };
         let settings = RecordSettings {
-            size: range,
+            size: range.clone(),
             key: Some(range),
             ..settings()
         };
         let mut generator = RecordGenerator::new(&settings, true, 7, 0, 1).unwrap();
         let alike = (0..1_000).filter(|_| {
             let made = generator.make();
-            u64::from_be_bytes(made.key.unwrap()) == made.value_bytes() as u64
+            u64::from_be_bytes(made.key.unwrap().try_into().unwrap()) == made.value_bytes() as u64
         });
         // One in a hundred by chance: ten, and five standard deviations.
         assert!(alike.count() < 26);

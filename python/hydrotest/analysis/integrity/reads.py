@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hydrotest.store.records import Outcome, Trial
-from hydrotest.summary.integrity import Unchecked
+from hydrotest.summary.integrity import Conditional, Unchecked
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Reads:
     corrupted: int | None = None
     unchecked: list[Unchecked] = field(default_factory=list)
     not_applied: dict[str, int] = field(default_factory=dict)
+    conditional: list[Conditional] = field(default_factory=list)
 
 
 def reads_by_workload(trials: Iterable[Trial]) -> dict[str, Reads]:
@@ -30,7 +31,25 @@ def reads_by_workload(trials: Iterable[Trial]) -> dict[str, Reads]:
         for load in trial.loads:
             if load.outcome is not None and "missing_reads" in load.outcome.extra:
                 outcomes[load.workload].append(load.outcome)
-    return {workload: reads_of([outcome.extra for outcome in parts]) for workload, parts in outcomes.items()}
+    return {
+        workload: replace(reads_of([outcome.extra for outcome in parts]), conditional=_conditional(parts))
+        for workload, parts in outcomes.items()
+    }
+
+
+def _conditional(parts: list[Outcome]) -> list[Conditional]:
+    """Of each statement that writes only where a condition holds; generators before it was kept named none."""
+    counts: dict[str, Counter[str]] = {}
+    for part in parts:
+        for statement in part.extra.get("conditional", []):
+            counted = counts.setdefault(statement, Counter())
+            counted["answered"] += part.extra["answered"].get(statement, 0)
+            counted["not_applied"] += part.extra["not_applied"].get(statement, 0)
+            counted["timed_out"] += part.errors.get(f"{statement} WriteTimeout", 0)
+    return [
+        Conditional(statement=statement, answered=one["answered"], not_applied=one["not_applied"], timed_out=one["timed_out"])
+        for statement, one in counts.items()
+    ]
 
 
 def reads_of(parts: list[dict[str, Any]]) -> Reads:

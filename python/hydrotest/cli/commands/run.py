@@ -22,7 +22,6 @@ from hydrotest.run.lifecycle.controller import Controller, Ended
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.lifecycle.interrupt import cancel_on_signals
 from hydrotest.spec.attach import attached
-from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.spec.lines import Document
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.combined import Combined
@@ -123,7 +122,9 @@ def open_folder(experiment: bytes, spec: Experiment, out: Path | None, resume: b
             )
         if (out / layout.PAYLOADS).exists() and folder.read_json(layout.PAYLOADS) != _payloads(spec):
             raise BadInputError(
-                "the run was made with another payload", "Resume with the same file, or begin anew in another folder.", file=out
+                "the run was made with other files of its workloads",
+                "Resume with the same ones, or begin anew in another folder.",
+                file=out,
             )
         folder.lock()
         return folder
@@ -135,8 +136,10 @@ def open_folder(experiment: bytes, spec: Experiment, out: Path | None, resume: b
 
 
 def _payloads(spec: Experiment) -> dict[str, str]:
-    """Digests of the files that values of records are from, by workload."""
-    return {name: one.payload.digest for name, one in spec.workloads_of(KafkaProduce) if one.payload is not None}
+    """Digests of the files that workloads are made of: of payloads by workload, of others also by their key."""
+    return {
+        name if key == "payload" else f"{name}.{key}": digest for name, one in spec.workloads.items() for key, digest in one.digests.items()
+    }
 
 
 def _execute(spec: Experiment, folder: RunFolder, listener: Listener, only: str | None) -> Ended:

@@ -36,7 +36,6 @@ WORDS = {
     Why.WINDOWS: "each number in flight is measured in windows",
     Why.ONE_TABLE: "it is there already",
     Why.OPEN_LOOP: "by schedule, as many are in flight as it takes",
-    Why.CONDITION: "lightweight transactions are not measured: these are plain writes",
     Why.FROM_POPULATION: "a column has one of both: how it is drawn, or how large it is",
     Why.READER_ALONE: "a reader alone takes all that brokers give, and others use this cluster",
     Why.LATE_START: "times count from when an operation was due, not from when it was sent",

@@ -1,94 +1,18 @@
 use super::*;
 use crate::checks::{ColumnCheck, Reason};
-use proptest::prelude::*;
+use crate::frame::DataType;
 
-fn column(kind: ColumnType, generator: Option<ValueGenerator>) -> Column {
-    Column::new("note", kind, generator, false, 1_000).unwrap()
-}
-
-const KINDS: [ColumnType; 17] = [
-    ColumnType::Text,
-    ColumnType::Blob,
-    ColumnType::Boolean,
-    ColumnType::TinyInt,
-    ColumnType::SmallInt,
-    ColumnType::Int,
-    ColumnType::BigInt,
-    ColumnType::Varint,
-    ColumnType::Decimal,
-    ColumnType::Float,
-    ColumnType::Double,
-    ColumnType::Timestamp,
-    ColumnType::Date,
-    ColumnType::Time,
-    ColumnType::Uuid,
-    ColumnType::TimeUuid,
-    ColumnType::Inet,
-];
-
-proptest! {
-    /// The value written for a row is expected for that row, and for hardly any other; its length precedes
-    /// it.
-    #[test]
-    fn values_follow_from_their_row(row in 0u64..1_000, which in 0usize..17) {
-        let mut made = column(KINDS[which], None);
-        let (mut out, mut scratch) = (BytesMut::new(), BytesMut::new());
-        made.put(&mut out, row);
-        let length = i32::from_be_bytes(out[..4].try_into().unwrap()) as usize;
-        prop_assert_eq!(length, out.len() - 4);
-        prop_assert!(made.is_of(Some(&out[4..]), row, &mut scratch));
-        prop_assert!(!made.is_of(None, row, &mut scratch));
+fn single(max: u64) -> Group {
+    Group {
+        rows: 1,
+        range: (0, max),
     }
-}
-
-#[test]
-fn makers_that_do_not_fit_are_refused() {
-    let numbers = ValueGenerator::Number(Distribution::Uniform { min: 0, max: 1 << 40 });
-    let error = Column::new("id", ColumnType::Int, Some(numbers), false, 0)
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(
-        error.contains("column id is of type Int and cannot hold 1099511627776"),
-        "{error}"
-    );
-    let size = ValueGenerator::Bytes(Distribution::Uniform { min: 5, max: 5 });
-    assert!(
-        Column::new("id", ColumnType::Int, Some(size), false, 0)
-            .err()
-            .unwrap()
-            .to_string()
-            .contains("a size does not fit")
-    );
-    assert!(Column::new("id", ColumnType::TinyInt, None, true, 1_000).is_err());
-    let list = ColumnSpec {
-        name: "tags".into(),
-        option: 0x20,
-    };
-    assert!(type_of(&list).unwrap_err().to_string().contains("column tags"));
-}
-
-#[test]
-fn text_is_text_and_as_long_as_drawn() {
-    let mut out = BytesMut::new();
-    column(
-        ColumnType::Text,
-        Some(ValueGenerator::Bytes(Distribution::Uniform { min: 13, max: 13 })),
-    )
-    .put(&mut out, 7);
-    assert_eq!(out.len(), 4 + 13);
-    assert!(
-        std::str::from_utf8(&out[4..])
-            .unwrap()
-            .chars()
-            .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
-    );
 }
 
 fn described(names: &[(&str, u16)]) -> Vec<ColumnSpec> {
     let of = |&(name, option): &(&str, u16)| ColumnSpec {
         name: name.into(),
-        option,
+        kind: DataType::Plain(option),
     };
     names.iter().map(of).collect()
 }
@@ -104,7 +28,7 @@ fn returning(note: ColumnHow, may_miss: Option<Reason>) -> BoundStatement {
         columns: vec![column("note", note), column("count", count)],
     };
     let keys = ["customer".to_owned()];
-    BoundStatement::new(&bound, &[0], &keys, &returned, |_| None, Some(&check), 1_000).unwrap()
+    BoundStatement::new(&bound, &[0], &keys, &returned, |_| None, Some(&check), single(1_000)).unwrap()
 }
 
 /// The result of one row with these two cells, for row number 5.
@@ -120,7 +44,7 @@ fn judged(own: &mut BoundStatement, note: Option<&[u8]>) -> Found {
 #[test]
 fn values_are_compared_where_they_are_known() {
     let mut out = BytesMut::new();
-    let mut note = Column::new("note", ColumnType::Text, None, false, 1_000).unwrap();
+    let mut note = Column::new("note", &DataType::Plain(0x0D), None, false, 1_000).unwrap();
     note.put(&mut out, 5);
     let mut sure = returning(ColumnHow::Checked { may_be_null: None }, None);
     assert_eq!(judged(&mut sure, Some(&out[4..])), Found::Intact);
@@ -149,7 +73,7 @@ fn rows_are_missing_only_where_they_must_be_there() {
     assert_eq!(found(None, 2), Found::SeveralRows);
     // A truncated answer.
     assert_eq!(found(None, 1), Found::Corrupted);
-    let mut unchecked = BoundStatement::new(&[], &[], &[], &[], |_| None, None, 1_000).unwrap();
+    let mut unchecked = BoundStatement::new(&[], &[], &[], &[], |_| None, None, single(1_000)).unwrap();
     let counts = [0, 1, 2].map(|count| unchecked.judge(&mut Rows::over(2, count, &[]), 5, &mut BytesMut::new()));
     assert_eq!(counts, [Found::Unchecked; 3]);
 }
@@ -157,7 +81,7 @@ fn rows_are_missing_only_where_they_must_be_there() {
 #[test]
 fn a_limit_is_never_zero() {
     let mut out = BytesMut::new();
-    let mut limit = Column::new("[limit]", ColumnType::TinyInt, None, false, 1_000).unwrap();
+    let mut limit = Column::new("[limit]", &DataType::Plain(0x14), None, false, 1_000).unwrap();
     (0..2_000).for_each(|row| limit.put_body(&mut out, row));
     assert!(out.iter().all(|&byte| byte > 0));
 }
@@ -173,7 +97,7 @@ fn a_key_that_is_returned_is_the_key_that_was_bound() {
         }],
     };
     let keys = ["customer".to_owned()];
-    let mut own = BoundStatement::new(&bound, &[0], &keys, &bound, |_| None, Some(&check), 1_000).unwrap();
+    let mut own = BoundStatement::new(&bound, &[0], &keys, &bound, |_| None, Some(&check), single(1_000)).unwrap();
     let mut out = BytesMut::new();
     own.put(&mut out, 7);
     assert_eq!(
@@ -191,7 +115,7 @@ fn partition_keys_are_laid_out_as_nodes_hash_them() {
     let bound = described(&[("day", 0x09), ("note", 0x0D), ("customer", 0x02)]);
     let keys = ["customer".to_owned(), "day".to_owned()];
     let laid_out = |key: &[u16]| {
-        let mut own = BoundStatement::new(&bound, key, &keys, &[], |_| None, None, 1_000).unwrap();
+        let mut own = BoundStatement::new(&bound, key, &keys, &[], |_| None, None, single(1_000)).unwrap();
         let mut out = BytesMut::new();
         own.put_partition_key(&mut out, 7).then(|| out.to_vec())
     };
@@ -201,4 +125,26 @@ fn partition_keys_are_laid_out_as_nodes_hash_them() {
         Some(vec![0, 8, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 4, 0, 0, 0, 7, 0])
     );
     assert_eq!(laid_out(&[]), None);
+}
+
+#[test]
+fn each_row_of_a_batch_has_values_of_its_own() {
+    let columns = described(&[("k", 0x02), ("v", 0x09)]);
+    let twice: Vec<ColumnSpec> = columns.iter().chain(&columns).cloned().collect();
+    let keys = ["k".to_owned()];
+    let of = |bound: &[ColumnSpec], key: &[u16], rows, row| {
+        let mut statement =
+            BoundStatement::new(bound, key, &keys, &[], |_| None, None, Group { rows, range: (1, 6) }).unwrap();
+        let (mut values, mut key) = (BytesMut::new(), BytesMut::new());
+        statement.put(&mut values, row);
+        assert!(statement.put_partition_key(&mut key, row));
+        (values, key)
+    };
+    let one = |row| of(&columns, &[0], 1, row);
+    // A node names the key's last mark.
+    let (values, key) = of(&twice, &[2], 2, 4);
+    assert_eq!(values, [one(4).0, one(5).0].concat());
+    assert_eq!(key, one(5).1);
+    // The first row before the range is the first of it.
+    assert_eq!(of(&twice, &[0], 2, 1).0, [one(1).0, one(1).0].concat());
 }

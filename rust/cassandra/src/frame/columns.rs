@@ -11,13 +11,30 @@ const MAP: u16 = 0x21;
 const SET: u16 = 0x22;
 const UDT: u16 = 0x30;
 const TUPLE: u16 = 0x31;
+/// Where Cassandra's classes of types are.
+const MARSHAL: &str = "org.apache.cassandra.db.marshal.";
 
 /// A column as described by a node (`col_spec` in the protocol).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnSpec {
     pub(crate) name: String,
-    /// The protocol's number of its type.
-    pub(crate) option: u16,
+    pub(crate) kind: DataType,
+}
+
+/// The type of a column, as described by a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DataType {
+    /// Without parts, by the protocol's number.
+    Plain(u16),
+    List(Box<DataType>),
+    Set(Box<DataType>),
+    Map(Box<DataType>, Box<DataType>),
+    /// Also a user-defined type.
+    Tuple(Vec<DataType>),
+    /// The type of its elements, and how many there are.
+    Vector(Box<DataType>, u64),
+    /// Any other, by the name of its class.
+    Custom(String),
 }
 
 /// A node's answer to a request to prepare a statement.
@@ -58,38 +75,57 @@ pub(super) fn described(body: &mut Reader<'_>, flags: i32, count: i32) -> Result
                 table(body)?;
             }
             let name = body.string()?.to_owned();
-            let option = body.u16()?;
-            skip_parts(body, option)?;
-            Ok(ColumnSpec { name, option })
+            let kind = data_type(body)?;
+            Ok(ColumnSpec { name, kind })
         })
         .collect()
 }
 
-/// Skips the description of a type with parts, behind its number.
-fn skip_parts(body: &mut Reader<'_>, option: u16) -> Result<()> {
-    let one = |body: &mut Reader<'_>| {
-        let option = body.u16()?;
-        skip_parts(body, option)
-    };
-    match option {
-        CUSTOM => body.string().map(drop),
-        LIST | SET => one(body),
-        MAP => one(body).and_then(|()| one(body)),
+/// Reads the description of a type (`option` in the protocol).
+fn data_type(body: &mut Reader<'_>) -> Result<DataType> {
+    Ok(match body.u16()? {
+        CUSTOM => DataType::of_class(body.string()?),
+        LIST => DataType::List(Box::new(data_type(body)?)),
+        SET => DataType::Set(Box::new(data_type(body)?)),
+        MAP => DataType::Map(Box::new(data_type(body)?), Box::new(data_type(body)?)),
         UDT => {
             body.string()?;
             body.string()?;
-            for _ in 0..body.u16()? {
-                body.string()?;
-                one(body)?;
-            }
-            Ok(())
+            let field = |body: &mut Reader<'_>| body.string().and_then(|_| data_type(body));
+            let count = body.u16()?;
+            DataType::Tuple((0..count).map(|_| field(body)).collect::<Result<_>>()?)
         }
         TUPLE => {
-            for _ in 0..body.u16()? {
-                one(body)?;
-            }
-            Ok(())
+            let count = body.u16()?;
+            DataType::Tuple((0..count).map(|_| data_type(body)).collect::<Result<_>>()?)
         }
-        _ => Ok(()),
+        plain => DataType::Plain(plain),
+    })
+}
+
+impl DataType {
+    /// Version 4 of the protocol has no number for vectors: they are told by their class, e.g.
+    /// `….VectorType(….FloatType , 3)` (`VectorType.toString` in Cassandra's source).
+    fn of_class(class: &str) -> Self {
+        let vector = class
+            .strip_prefix(MARSHAL)
+            .and_then(|class| class.strip_prefix("VectorType("))
+            .and_then(|rest| rest.strip_suffix(')'))
+            .and_then(|rest| rest.rsplit_once(','));
+        let of = |(each, dimension): (&str, &str)| {
+            // Only elements of these classes have a fixed size, and stand next to each other.
+            let option = match each.trim().strip_prefix(MARSHAL)? {
+                "LongType" => 0x02,
+                "DoubleType" => 0x07,
+                "FloatType" => 0x08,
+                "Int32Type" => 0x09,
+                _ => return None,
+            };
+            Some(Self::Vector(
+                Box::new(Self::Plain(option)),
+                dimension.trim().parse().ok()?,
+            ))
+        };
+        vector.and_then(of).unwrap_or_else(|| Self::Custom(class.to_owned()))
     }
 }

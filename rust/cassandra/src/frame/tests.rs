@@ -90,20 +90,42 @@ fn the_columns_of_a_prepared_statement_are_told() {
     body.put_i32(1);
     string(&mut body, "ks");
     string(&mut body, "t");
-    string(&mut body, "note");
-    body.put_u16(0x0D);
+    string(&mut body, "place");
+    body.put_u16(0x30); // a user-defined type: keyspace, name, fields
+    string(&mut body, "ks");
+    string(&mut body, "place");
+    body.put_u16(2);
+    string(&mut body, "x");
+    body.put_u16(0x09);
+    string(&mut body, "v");
+    body.put_u16(0);
+    string(
+        &mut body,
+        "org.apache.cassandra.db.marshal.VectorType(org.apache.cassandra.db.marshal.FloatType , 3)",
+    );
     let frame = answer(0, 0, RESULT, &body);
     let Some((_, Response::Prepared(preparation), _)) = take(&frame).unwrap() else {
         panic!("a preparation was sent");
     };
     assert_eq!(preparation.id, [9, 9]);
     let (bound, key, returned) = preparation.columns().unwrap();
-    let of = |name: &str, option: u16| ColumnSpec {
+    let of = |name: &str, kind: DataType| ColumnSpec {
         name: name.into(),
-        option,
+        kind,
     };
-    assert_eq!((bound, key), (vec![of("tags", 0x21), of("id", 0x02)], vec![1]));
-    assert_eq!(returned, [of("note", 0x0D)]);
+    let tags = DataType::Map(
+        Box::new(DataType::Plain(0x0D)),
+        Box::new(DataType::List(Box::new(DataType::Plain(0x09)))),
+    );
+    assert_eq!(
+        (bound, key),
+        (vec![of("tags", tags), of("id", DataType::Plain(0x02))], vec![1])
+    );
+    let vector = DataType::Vector(Box::new(DataType::Plain(0x08)), 3);
+    assert_eq!(
+        returned,
+        [of("place", DataType::Tuple(vec![DataType::Plain(0x09), vector]))]
+    );
 }
 
 #[test]
@@ -128,10 +150,19 @@ fn requests_are_laid_out_as_specified() {
         b"\x04\x00\x00\x00\x01\x00\x00\x00\x16\x00\x01\x00\x0bCQL_VERSION\x00\x053.0.0"
     );
     out.clear();
-    let head = execute_head(&[9, 8], 1, 1);
-    put_execute(&mut out, 5, &head, |values| put_value(values, b"ab"));
+    let execution = |serial| Execution { consistency: 1, serial };
+    let mut laid_out = |execution| {
+        out.clear();
+        let head = execute_head(&[9, 8], execution, 1);
+        put_execute(&mut out, 5, &head, execution, |values| put_value(values, b"ab"));
+        out.to_vec()
+    };
     assert_eq!(
-        &out[..],
+        laid_out(execution(None)),
         b"\x04\x00\x00\x05\x0a\x00\x00\x00\x0f\x00\x02\x09\x08\x00\x01\x03\x00\x01\x00\x00\x00\x02ab"
+    );
+    assert_eq!(
+        laid_out(execution(Some(8))),
+        b"\x04\x00\x00\x05\x0a\x00\x00\x00\x11\x00\x02\x09\x08\x00\x01\x13\x00\x01\x00\x00\x00\x02ab\x00\x08"
     );
 }

@@ -39,6 +39,7 @@ fn press_by(
         },
         filled: true,
         consistency: "ONE".into(),
+        serial_consistency: None,
         keys: Distribution::Uniform { min: 0, max: 99 },
         seed: 1,
         operations: Some(operations),

@@ -1,0 +1,107 @@
+"""How the values of a column of a user's own table follow from the number of their row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
+
+from hydrotest import units
+from hydrotest.spec.distribution import (
+    CALL,
+    NUMBER_FORMS,
+    NUMBER_SHAPES,
+    SIZE_FORMS,
+    SIZE_SHAPES,
+    Distribution,
+    call_of,
+    parse_keys,
+    parse_sizes,
+    show_sizes,
+    text_schema,
+)
+
+ELEMENTS_USUAL = "uniform(1, 6)"
+ELEMENTS_MAX = 1_000
+"""Of a collection: elements of a set are compared with each other."""
+_WITH_SIZES = re.compile(rf"\d\s*({'|'.join(map(re.escape, units.SIZES))})\b")
+"""A size has its unit; a number has none."""
+_COLLECTION = "{count: uniform(1, 6), each: uniform(0, 100)}"
+
+
+class Maker(BaseModel):
+    """How a column's value follows from the number of its row: the number itself, a drawn number, a number of bytes, or so
+    many elements of a collection."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    make: Literal["row", "number", "bytes", "many"]
+    drawn: Distribution | None = None
+    each: Maker | None = None
+    """Of the elements of a collection, and the values of a map; None: what suits their type."""
+
+    def wire(self) -> Any:
+        """`ValueGenerator` of rust/cassandra/src/value_generator.rs."""
+        if self.drawn is None:
+            return "row"
+        if self.make == "many":
+            return {"many": {"count": self.drawn.wire(), "each": None if self.each is None else self.each.wire()}}
+        return {self.make: self.drawn.wire()}
+
+
+def parse_maker(value: object) -> object:
+    """Parses the text form of a maker, or `{count: …, each: …}`."""
+    if isinstance(value, Maker):
+        return value
+    if value == "row":
+        return Maker(make="row")
+    if isinstance(value, Mapping):
+        return _parse_many(value)
+    if isinstance(value, str) and _WITH_SIZES.search(value):
+        return Maker.model_validate({"make": "bytes", "drawn": parse_sizes(value)})
+    match = CALL.match(value) if isinstance(value, str) else None
+    if match is None or match[1] not in NUMBER_SHAPES:
+        raise ValueError(f"{value!r} makes no value; write row, {NUMBER_FORMS}, a size such as {SIZE_FORMS}, or {_COLLECTION}")
+    return Maker.model_validate({"make": "number", "drawn": parse_keys(value)})
+
+
+def _parse_many(value: Mapping[Any, Any]) -> Maker:
+    if not set(value) <= {"count", "each"}:
+        raise ValueError(f"{dict(value)!r} makes no value; write e.g. {_COLLECTION}")
+    count = value.get("count", ELEMENTS_USUAL)
+    count = parse_maker(f"uniform({count}, {count + 1})" if isinstance(count, int) else count)
+    each = parse_maker(value["each"]) if "each" in value else None
+    if not isinstance(count, Maker) or count.drawn is None or count.make != "number":
+        raise ValueError(f"{value['count']!r} is no number of elements; write e.g. 3, or {ELEMENTS_USUAL}")
+    if count.drawn.high - 1 > ELEMENTS_MAX:
+        raise ValueError(f"a collection of {count.drawn.high - 1:,} elements has more than {ELEMENTS_MAX:,}; write fewer")
+    if isinstance(each, Maker) and each.make == "row":
+        raise ValueError("elements that are all the row's number are alike; write e.g. each: uniform(0, 100)")
+    return Maker.model_validate({"make": "many", "drawn": count.drawn, "each": each})
+
+
+def show_maker(maker: Maker) -> str | dict[str, Any]:
+    """The form of the file."""
+    if maker.drawn is None:
+        return "row"
+    numbers = f"{maker.drawn.shape}({maker.drawn.low}, {maker.drawn.high}{maker.drawn.shown_extras})"
+    if maker.make == "many":
+        return {"count": numbers} | ({} if maker.each is None else {"each": show_maker(maker.each)})
+    if maker.make == "bytes":
+        return f"{show_sizes(maker.drawn)} B" if maker.drawn.size == 1 else str(show_sizes(maker.drawn))
+    return numbers
+
+
+_COUNT = {"anyOf": [{"type": "integer"}, text_schema(call_of(*NUMBER_SHAPES), ELEMENTS_USUAL)]}
+_PLAIN = text_schema(rf"^row$|{units.SIZE_PATTERN}|{call_of(*SIZE_SHAPES)}|{call_of(*NUMBER_SHAPES)}", "uniform(0, 365)")
+MakerField = Annotated[
+    Maker,
+    BeforeValidator(parse_maker),
+    PlainSerializer(show_maker),
+    WithJsonSchema({"anyOf": [_PLAIN, {
+        "type": "object", "additionalProperties": False,
+        "properties": {"count": _COUNT, "each": {"anyOf": [_PLAIN, {"type": "object"}], "description": "How its elements are made; of a map the values."}},
+    }]}),
+]  # fmt: skip
