@@ -190,6 +190,14 @@ async def test_what_a_group_was_made_to_pass_over_is_missed(bench: Bench) -> Non
     assert fates.lost == row.missed
 
 
+async def test_values_of_others_are_read_whole(bench: Bench) -> None:
+    source = {"payload": {"file": "README.md", "stamp": "header", "registry": {"id": 7, "message": 3}}, "compression": "gzip"}
+    found = await ran(bench, {"members": 2}, source=source)
+    (row,) = found.rows
+    assert (row.again, row.missed, row.unread, row.corrupted) == (0, 0, 0, 0)
+    assert windows_of(bench, found.trial, "readers")[0].latency is not None
+
+
 async def test_records_of_transactions_are_read_when_they_are_committed(bench: Bench) -> None:
     source = {"transactions": {"every": "100 ms", "aborts": "20 %"}}
     found = await ran(bench, {"members": 2, "isolation": "read_committed"}, source=source)

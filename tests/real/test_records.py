@@ -50,6 +50,10 @@ SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
     "snappy that the broker writes": (5_000, {"compression": "gzip", "topic": {"compression.type": "snappy"}}),
     "one request at a time": (20_000, {"in_flight_requests": 1}),
     "from a file": (20_000, {"payload": {"file": "README.md"}, "compression": "gzip"}),
+    "from a file, for other consumers": (
+        20_000,
+        {"payload": {"file": "README.md", "stamp": "header", "registry": {"id": 7}}, "headers": {"count": 2, "size": "5 B"}},
+    ),
     "acknowledged by the leader": (20_000, {"acks": 1}),
     "not idempotent": (20_000, {"idempotent": False}),
     "of several threads": (20_000, {"threads": 3}),

@@ -99,7 +99,8 @@ def _records(workload: KafkaProduce, payload: PurePath | None) -> dict[str, Any]
     """`RecordSettings` of rust/kafka/src/record.rs."""
     headers = workload.headers
     form = {} if payload is None or workload.payload is None else {
-        "payload": {"path": str(payload), "form": workload.payload.form.replace("-", "_")},
+        "payload": {"path": str(payload), "form": workload.payload.form.replace("-", "_"),
+                    "stamp_in_header": workload.payload.stamp == "header", "prefix": list(workload.payload.prefix)},
     }  # fmt: skip
     texts = {} if workload.key is None or workload.key.texts is None else {"key_texts": list(workload.key.texts)}
     return {**form, **texts, "size": workload.value_sizes.wire(), "compressible": workload.compressible,

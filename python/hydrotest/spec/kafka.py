@@ -14,7 +14,7 @@ from hydrotest.spec.checker import Checker
 from hydrotest.spec.distribution import Distribution, KeysField, SizesField
 from hydrotest.spec.fields import Count, DurationS, Name, PropertyValue, Share, SizeBytes
 from hydrotest.spec.lines import Path_
-from hydrotest.spec.payload import Payload
+from hydrotest.spec.payload import STAMP_HEADER_BYTES, Payload
 from hydrotest.spec.secret import Secret
 from hydrotest.spec.step import OVERHEAD_S, Step
 from hydrotest.spec.system import MIB, JavaSystem
@@ -213,8 +213,14 @@ class KafkaProduce(Scheduled):
 
     @property
     def headers_bytes(self) -> int:
-        """The values of a record's headers."""
-        return 0 if self.headers is None else self.headers.count * self.headers.size
+        """The values of a record's headers, and what accounts for it where that is in one."""
+        given = 0 if self.headers is None else self.headers.count * self.headers.size
+        return given + (STAMP_HEADER_BYTES if self.has_stamp_in_header else 0)
+
+    @property
+    def has_stamp_in_header(self) -> bool:
+        """Its values are those of the payload's file, and nothing of ours."""
+        return self.payload is not None and self.payload.stamp == "header"
 
     @property
     def key_sizes(self) -> list[tuple[int, float]]:
@@ -292,6 +298,12 @@ class KafkaProduce(Scheduled):
     def _check_payload(self, place: Path_, checker: Checker) -> None:
         if self.payload is None:
             return
+        if self.payload.registry is not None and self.payload.stamp == "value":
+            raise checker.fail(
+                (*place, "payload", "registry"),
+                "behind the 24 B that account for a record nobody looks for a schema registry's header",
+                "Write `stamp: header`, too.",
+            )
         for key in ("record_size", "compressible", "levels"):
             if key in self.model_fields_set:
                 raise checker.fail(
@@ -337,7 +349,7 @@ class KafkaProduce(Scheduled):
         return "ProducerPerformance takes no number in flight", "Use `levels` or `saturated`, or `client: native`."
 
     def _check_records(self, kafka: Kafka, place: Path_, checker: Checker) -> None:
-        if self.value_sizes.low < RECORD_BYTES_MIN:
+        if self.value_sizes.low < RECORD_BYTES_MIN and not self.has_stamp_in_header:
             raise checker.fail((*place, "record_size"), f"records of {self.value_sizes.low} B are too small to account for",
                                f"Take at least {RECORD_BYTES_MIN} B.")  # fmt: skip
         if self.levels:

@@ -5,7 +5,7 @@ use anyhow::Result;
 use hydrotest_core::checksum::crc32c;
 
 use crate::compression::Codec;
-use crate::payload::{LEVEL_BYTES, Level, STAMP_BYTES, Stamp, seal};
+use crate::payload::{LEVEL_BYTES, Level, STAMP_BYTES, Stamp, seal, seal_apart};
 
 /// Bytes before the first record.
 pub const BATCH_HEADER_BYTES: usize = 61;
@@ -20,11 +20,13 @@ const RECORD_OVERHEAD_BYTES: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     pub key: Option<&'a [u8]>,
-    /// The value: these bytes, then so many zeros. The stamp overwrites its start.
+    /// The value: these bytes, then so many zeros.
     pub random: &'a [u8],
     pub zeros: usize,
     /// Encoded, with their number first.
     pub headers: &'a [u8],
+    /// Where the stamp is in them; `None` if it overwrites the start of the value.
+    pub stamp_at: Option<usize>,
     /// The level of a log record: it follows the stamp.
     pub level: Option<Level>,
 }
@@ -74,7 +76,7 @@ impl BatchWriter {
         self.count > 0 && self.bytes.len() + record_bytes + RECORD_OVERHEAD_BYTES > self.limit_bytes
     }
 
-    /// Appends one record, with `stamp` sealed over the start of its value.
+    /// Appends one record, with `stamp` sealed over the start of its value, or in a header.
     pub fn push(&mut self, record: Record<'_>, stamp: Stamp) {
         let offset_delta = zigzag(i64::from(self.count));
         let value_bytes = record.value_bytes();
@@ -100,8 +102,14 @@ impl BatchWriter {
         if let Some(level) = record.level {
             self.bytes[start + STAMP_BYTES..][..LEVEL_BYTES].copy_from_slice(&level);
         }
-        seal(&mut self.bytes[start..], stamp);
+        if record.stamp_at.is_none() {
+            seal(&mut self.bytes[start..], stamp);
+        }
         self.bytes.extend_from_slice(record.headers);
+        if let Some(at) = record.stamp_at {
+            let (value, headers) = self.bytes[start..].split_at_mut(value_bytes);
+            seal_apart(&mut headers[at..at + STAMP_BYTES], value, stamp);
+        }
         self.count += 1;
     }
 

@@ -79,14 +79,14 @@ fn control_type(records: &[u8]) -> Option<i16> {
     (key >= 4 && at + 4 <= records.len()).then(|| i16_at(records, at + 2))
 }
 
-/// Reads every complete batch in `bytes` and passes each record's value to `each`. Records before
+/// Reads every complete batch in `bytes` and passes each record's value, and its encoded headers, to `each`. Records before
 /// `from_offset` (a fetch may begin inside a batch) and those of `aborted` transactions are skipped. A cut
 /// batch at the end is normal.
 pub fn read_batches(
     bytes: &[u8],
     from_offset: i64,
     aborted: &mut Aborted,
-    mut each: impl FnMut(&[u8]),
+    mut each: impl FnMut(&[u8], &[u8]),
 ) -> Result<BatchesRead> {
     let mut read = BatchesRead {
         next_offset: from_offset,
@@ -140,7 +140,7 @@ fn read_records(
     count: u64,
     from_offset: i64,
     read: &mut BatchesRead,
-    each: &mut impl FnMut(&[u8]),
+    each: &mut impl FnMut(&[u8], &[u8]),
 ) -> Result<()> {
     let mut at = 0;
     for _ in 0..count {
@@ -158,7 +158,7 @@ fn read_records(
         if offset >= from_offset {
             read.records += 1;
             read.bytes += value as u64;
-            each(&records[at..at + value]);
+            each(&records[at..at + value], &records[at + value..end]);
         }
         at = end;
     }
@@ -237,6 +237,7 @@ pub(crate) mod tests {
                 random: &filler[zeros..],
                 zeros,
                 headers,
+                stamp_at: None,
                 level: None,
             };
             let stamp = Stamp {
@@ -263,7 +264,7 @@ pub(crate) mod tests {
             let (key, headers): (Option<&[u8]>, &[u8]) = if keyed { (Some(b"key"), &[2, 2, b'h', 2, b'x']) } else { (None, &[0]) };
             let bytes = batch_as(records, size, codec, key, headers);
             let mut seen = Vec::new();
-            let read = read_batches(&bytes, 0, &mut Aborted::default(), |value| {
+            let read = read_batches(&bytes, 0, &mut Aborted::default(), |value, _| {
                 let Some(Opened::Whole(stamp)) = open(value) else { panic!("the stamp is whole") };
                 seen.push(stamp.sequence);
             }).unwrap();
@@ -275,7 +276,7 @@ pub(crate) mod tests {
         /// No input makes the reader panic.
         #[test]
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            let _ = read_batches(&bytes, 0, &mut Aborted::default(), |_| {});
+            let _ = read_batches(&bytes, 0, &mut Aborted::default(), |_, _| {});
         }
 
         /// Nor does a batch with a good checksum whose records are nonsense.
@@ -287,7 +288,7 @@ pub(crate) mod tests {
             bytes[from..].copy_from_slice(&noise[..end - from]);
             let checksum = crc32c(&bytes[CHECKED_FROM..]);
             bytes[17..21].copy_from_slice(&checksum.to_be_bytes());
-            let _ = read_batches(&bytes, 0, &mut Aborted::default(), |_| {});
+            let _ = read_batches(&bytes, 0, &mut Aborted::default(), |_, _| {});
         }
     }
 
@@ -320,6 +321,7 @@ pub(crate) mod tests {
                 random: &random,
                 zeros: 0,
                 headers: &[0],
+                stamp_at: None,
                 level: None,
             };
             writer.push(record, stamp);
@@ -343,7 +345,7 @@ pub(crate) mod tests {
 
     fn sequences_of(bytes: &[u8], aborted: &[(i64, i64)]) -> Vec<u64> {
         let mut seen = Vec::new();
-        read_batches(bytes, 0, &mut Aborted::new(aborted.iter().copied()), |value| {
+        read_batches(bytes, 0, &mut Aborted::new(aborted.iter().copied()), |value, _| {
             let Some(Opened::Whole(stamp)) = open(value) else {
                 panic!("the stamp is whole")
             };
@@ -367,7 +369,7 @@ pub(crate) mod tests {
             (1, Plain),                     // 7
         ]);
         assert_eq!(sequences_of(&log, &[(0, 1)]), [1, 4, 7]);
-        let read = read_batches(&log, 0, &mut Aborted::new([(0, 1)]), |_| {}).unwrap();
+        let read = read_batches(&log, 0, &mut Aborted::new([(0, 1)]), |_, _| {}).unwrap();
         assert_eq!((read.records, read.aborted_records), (3, 2));
         // A reader without the list of aborted transactions receives all records.
         assert_eq!(sequences_of(&log, &[]), [0, 1, 2, 4, 7]);
@@ -379,20 +381,20 @@ pub(crate) mod tests {
         let last = bytes.len() - 1;
         bytes[last - 10] ^= 1;
         bytes.extend(batch_of(2, 50));
-        let read = read_batches(&bytes, 0, &mut Aborted::default(), |_| {}).unwrap();
+        let read = read_batches(&bytes, 0, &mut Aborted::default(), |_, _| {}).unwrap();
         assert_eq!((read.corrupt_batches, read.corrupt_records, read.records), (1, 5, 2));
     }
 
     #[test]
     fn a_cut_batch_at_the_end_is_left_for_the_next_fetch() {
         let bytes = batch_of(5, 50);
-        let read = read_batches(&bytes[..bytes.len() - 1], 3, &mut Aborted::default(), |_| {}).unwrap();
+        let read = read_batches(&bytes[..bytes.len() - 1], 3, &mut Aborted::default(), |_, _| {}).unwrap();
         assert_eq!((read.records, read.next_offset), (0, 3));
     }
 
     #[test]
     fn records_before_the_fetch_offset_are_left_out() {
-        let read = read_batches(&batch_of(5, 50), 3, &mut Aborted::default(), |_| {}).unwrap();
+        let read = read_batches(&batch_of(5, 50), 3, &mut Aborted::default(), |_, _| {}).unwrap();
         assert_eq!((read.records, read.next_offset), (2, 5));
     }
 }

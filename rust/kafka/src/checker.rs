@@ -8,7 +8,7 @@ use hydrotest_core::runs::Runs;
 use serde::Serialize;
 
 use crate::batch_reader::{Aborted, read_batches};
-use crate::payload::{LEVEL_END, Level, Opened, STAMP_BYTES, Stamp, open, widen};
+use crate::payload::{LEVEL_END, Level, Opened, STAMP_BYTES, Stamp, open, open_apart, stamp_in, widen};
 
 /// Sequences of one producer in one partition.
 #[derive(Debug, Default)]
@@ -116,8 +116,12 @@ impl Partition {
         // and looked up again only when the producer changes.
         let mut current: Option<(u32, Tracker)> = None;
         let trackers = &mut self.trackers;
-        let read = read_batches(data, self.next_offset, aborted, |value| {
-            let Some(opened) = open(value) else {
+        let read = read_batches(data, self.next_offset, aborted, |value, headers| {
+            let opened = match stamp_in(headers) {
+                Some(_) => open_apart(headers, value).map(Opened::Whole),
+                None => open(value),
+            };
+            let Some(opened) = opened else {
                 flawed += 1;
                 return;
             };

@@ -12,6 +12,7 @@ pub mod connection;
 mod connection_pool;
 pub mod consume;
 pub mod contact;
+pub mod contents;
 mod flight;
 pub mod group;
 mod lag;

@@ -7,14 +7,20 @@
 //! `stamp (24) | level (8) | filler`.
 //! A pipeline carries it on to other topics and stores. So its producer field holds its first partition:
 //! `partition (2) | producer (2)`.
+//!
+//! Where the value belongs to others, a record has the whole stamp in its first header, `STAMP_HEADER`; its checksum covers
+//! the rest of itself, and then the value.
 
-use hydrotest_core::checksum::crc32c;
+use hydrotest_core::checksum::{crc32c, crc32c_of_parts};
 use hydrotest_core::splitmix::SplitMix64;
 
 /// Bytes taken by the whole stamp.
 pub const STAMP_BYTES: usize = 24;
 /// Bytes taken by the short one: no record can be smaller.
 pub const SHORT_STAMP_BYTES: usize = 10;
+/// The header that holds the stamp of a record whose value is not ours.
+pub const STAMP_HEADER: &[u8] = b"hydrotest";
+
 /// Producer ids are below this, so that both stamps hold the same one.
 pub const PRODUCERS_MAX: u32 = 1 << 16;
 
@@ -64,12 +70,45 @@ pub fn seal(value: &mut [u8], stamp: Stamp) {
         value[4..6].copy_from_slice(&(stamp.producer as u16).to_be_bytes());
         value[6..10].copy_from_slice(&(stamp.sequence as u32).to_be_bytes());
     } else {
-        value[4..8].copy_from_slice(&stamp.producer.to_be_bytes());
-        value[8..16].copy_from_slice(&stamp.sequence.to_be_bytes());
-        value[16..24].copy_from_slice(&stamp.intended_wall_ns.to_be_bytes());
+        put(value, stamp);
     }
     let checksum = crc32c(&value[4..]);
     value[..4].copy_from_slice(&checksum.to_be_bytes());
+}
+
+fn put(bytes: &mut [u8], stamp: Stamp) {
+    bytes[4..8].copy_from_slice(&stamp.producer.to_be_bytes());
+    bytes[8..16].copy_from_slice(&stamp.sequence.to_be_bytes());
+    bytes[16..24].copy_from_slice(&stamp.intended_wall_ns.to_be_bytes());
+}
+
+fn whole(bytes: &[u8]) -> Stamp {
+    Stamp {
+        producer: read_u32(bytes, 4),
+        sequence: read_u64(bytes, 8),
+        intended_wall_ns: read_u64(bytes, 16),
+    }
+}
+
+/// Writes the stamp of a record whose value is not ours. Panics if `stamp` has not `STAMP_BYTES`.
+pub fn seal_apart(bytes: &mut [u8], value: &[u8], stamp: Stamp) {
+    put(bytes, stamp);
+    let checksum = crc32c_of_parts([&bytes[4..], value]);
+    bytes[..4].copy_from_slice(&checksum.to_be_bytes());
+}
+
+/// Reads it back, by the record's encoded headers; `None` if it is not there, or its checksum does not fit.
+pub fn open_apart(headers: &[u8], value: &[u8]) -> Option<Stamp> {
+    let bytes = stamp_in(headers)?;
+    (crc32c_of_parts([&bytes[4..], value]) == read_u32(bytes, 0)).then(|| whole(bytes))
+}
+
+/// The stamp in the first of the encoded headers.
+pub fn stamp_in(headers: &[u8]) -> Option<&[u8]> {
+    // Their number takes one byte, as does each length: zigzag, so twice as much.
+    let behind = headers.get(1..)?.strip_prefix(&[2 * STAMP_HEADER.len() as u8])?;
+    let behind = behind.strip_prefix(STAMP_HEADER)?.strip_prefix(&[2 * STAMP_BYTES as u8])?;
+    behind.get(..STAMP_BYTES)
 }
 
 /// Reads the stamp back; `None` if the value is too short or its checksum does not fit.
@@ -83,11 +122,7 @@ pub fn open(value: &[u8]) -> Option<Opened> {
             sequence_low: read_u32(value, 6),
         });
     }
-    Some(Opened::Whole(Stamp {
-        producer: read_u32(value, 4),
-        sequence: read_u64(value, 8),
-        intended_wall_ns: read_u64(value, 16),
-    }))
+    Some(Opened::Whole(whole(value)))
 }
 
 /// The sequence nearest to `expected` that has this lower half.
@@ -133,6 +168,23 @@ mod tests {
             prop_assert_eq!(open(&value), Some(if length < STAMP_BYTES { short } else { Opened::Whole(stamp) }));
         }
 
+        /// Beside a value of others it opens with this value only, whatever its length.
+        #[test]
+        fn a_stamp_apart_is_of_its_value(producer: u32, sequence: u64, intended_wall_ns: u64, length in 0usize..100, at: usize) {
+            let stamp = Stamp { producer, sequence, intended_wall_ns };
+            let mut value = filler(length, 1);
+            let mut headers = stamp_header();
+            let start = headers.len() - STAMP_BYTES;
+            seal_apart(&mut headers[start..], &value, stamp);
+            prop_assert_eq!(open_apart(&headers, &value), Some(stamp));
+            value.push(0);
+            prop_assert_eq!(open_apart(&headers, &value), None);
+            value.pop();
+            let at = start + at % STAMP_BYTES;
+            headers[at] ^= 1;
+            prop_assert_eq!(open_apart(&headers, &value), None);
+        }
+
         #[test]
         fn one_flipped_bit_is_found(length in 10usize..300, at: usize, bit in 0u8..8) {
             let mut value = filler(length, 1);
@@ -147,6 +199,21 @@ mod tests {
         fn short_sequences_widen(expected in 0u64..1 << 40, off in -(1i64 << 31) + 1..1i64 << 31) {
             let sequence = expected.saturating_add_signed(off);
             prop_assert_eq!(widen(sequence as u32, expected), sequence);
+        }
+    }
+
+    fn stamp_header() -> Vec<u8> {
+        let mut headers = vec![2, 18];
+        headers.extend_from_slice(STAMP_HEADER);
+        headers.push(48);
+        headers.extend_from_slice(&[0; STAMP_BYTES]);
+        headers
+    }
+
+    #[test]
+    fn other_headers_hold_no_stamp() {
+        for headers in [&[0][..], &[], &[2, 4, b'h', b'0', 2, 7], &stamp_header()[..20]] {
+            assert_eq!(stamp_in(headers), None);
         }
     }
 

@@ -1,13 +1,12 @@
 //! The shape of records: their sizes, keys, headers, and compressibility.
 
-use std::path::PathBuf;
-
 use anyhow::{Context, Result, ensure};
 use hydrotest_core::draw::{Distribution, Draw};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{Record, put_varint, zigzag};
-use crate::payload::{LEVEL_BYTES, LEVEL_END, Level, SHORT_STAMP_BYTES, STAMP_BYTES, filler, level};
+use crate::contents::{PayloadFile, Place};
+use crate::payload::{LEVEL_BYTES, LEVEL_END, Level, SHORT_STAMP_BYTES, STAMP_BYTES, STAMP_HEADER, filler, level};
 
 /// Size of the pool of incompressible bytes from which values are cut.
 const POOL_BYTES: usize = 4 << 20;
@@ -15,6 +14,9 @@ const POOL_BYTES: usize = 4 << 20;
 /// values are as far from each other as possible (V. T. Sós, "On the distribution mod 1 of the sequence nα",
 /// 1958). No two values of a batch of up to 1 MiB overlap: a codec finds no repetition.
 const POOL_STEP: usize = 2_592_241;
+
+/// Their number is encoded in one byte.
+const HEADERS_BESIDE_STAMP_MAX: u32 = 63;
 
 /// Resolution of the draw of levels.
 const LEVEL_STEPS: u64 = 1_000_000;
@@ -51,71 +53,18 @@ pub struct RecordSettings {
     pub payload: Option<PayloadFile>,
 }
 
-/// Where a content begins among all, and how long it is, with its stamp.
-type Place = (usize, usize);
-
-/// Contents of values from a file, used in rotation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PayloadFile {
-    pub path: PathBuf,
-    pub form: PayloadForm,
-}
-
-/// How the file is divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PayloadForm {
-    /// By line ends, which do not belong to them; empty lines are left out.
-    Lines,
-    /// Each content behind its length, 4 bytes, big-endian.
-    LengthPrefixed,
-}
-
-impl PayloadFile {
-    /// The contents, each with room for the stamp before it, and where each begins and how long it is.
-    fn read(&self) -> Result<(Vec<u8>, Vec<Place>)> {
-        let bytes = std::fs::read(&self.path).with_context(|| format!("{} cannot be read", self.path.display()))?;
-        let contents: Vec<&[u8]> = match self.form {
-            PayloadForm::Lines => bytes
-                .split(|&byte| byte == b'\n')
-                .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-                .filter(|line| !line.is_empty())
-                .collect(),
-            PayloadForm::LengthPrefixed => length_prefixed(&bytes)?,
-        };
-        ensure!(!contents.is_empty(), "{} holds no content", self.path.display());
-        let mut pool = Vec::with_capacity(bytes.len() + contents.len() * STAMP_BYTES);
-        let mut places = Vec::with_capacity(contents.len());
-        for content in contents {
-            places.push((pool.len(), STAMP_BYTES + content.len()));
-            pool.extend_from_slice(&[0; STAMP_BYTES]);
-            pool.extend_from_slice(content);
-        }
-        Ok((pool, places))
-    }
-}
-
-fn length_prefixed(mut rest: &[u8]) -> Result<Vec<&[u8]>> {
-    let mut contents = Vec::new();
-    while !rest.is_empty() {
-        let (length, behind) = rest
-            .split_first_chunk::<4>()
-            .context("the payload ends inside a length")?;
-        let length = u32::from_be_bytes(*length) as usize;
-        contents.push(behind.get(..length).context("the payload ends inside a content")?);
-        rest = &behind[length..];
-    }
-    Ok(contents)
-}
-
 impl RecordSettings {
     /// An error in words if such records cannot be made.
     pub fn check(&self) -> Result<()> {
         let (least, _) = self.size.range();
         ensure!(
-            least >= SHORT_STAMP_BYTES as u64,
+            self.stamp_in_header() || least >= SHORT_STAMP_BYTES as u64,
             "records of {least} bytes cannot carry the {SHORT_STAMP_BYTES} bytes that account for them"
+        );
+        ensure!(
+            !self.stamp_in_header() || self.headers < HEADERS_BESIDE_STAMP_MAX,
+            "{} headers are too many beside that which accounts for a record",
+            self.headers
         );
         ensure!(
             (0.0..=1.0).contains(&self.compressible),
@@ -142,6 +91,11 @@ impl RecordSettings {
             );
         }
         self.shares_of_levels().map(drop)
+    }
+
+    /// Whether the stamp is in a header, and not in the value.
+    fn stamp_in_header(&self) -> bool {
+        self.payload.as_ref().is_some_and(|payload| payload.stamp_in_header)
     }
 
     /// Each level in the record's format, and the cumulative share of the records.
@@ -173,6 +127,8 @@ pub(crate) struct RecordGenerator {
     random_share: f64,
     /// Encoded, their number first.
     headers: Vec<u8>,
+    /// Where the stamp is in them, if it is.
+    stamp_at: Option<usize>,
     pool: Vec<u8>,
     /// Of a payload's contents in the pool: begin and length; and the next one of this thread, and its step.
     places: Vec<Place>,
@@ -190,6 +146,7 @@ pub(crate) struct NewRecord<'a> {
     pub(crate) random: &'a [u8],
     pub(crate) zeros: usize,
     pub(crate) headers: &'a [u8],
+    pub(crate) stamp_at: Option<usize>,
     /// The level of a log record.
     pub(crate) level: Option<Level>,
 }
@@ -211,6 +168,7 @@ impl NewRecord<'_> {
             random: self.random,
             zeros: self.zeros,
             headers: self.headers,
+            stamp_at: self.stamp_at,
             level: self.level,
         }
     }
@@ -223,15 +181,7 @@ impl RecordGenerator {
         settings.check()?;
         let draw = |distribution, seed| Draw::new(distribution, seed, share, shares).map_err(anyhow::Error::msg);
         let (least, most) = settings.size.range();
-        let mut headers = Vec::new();
-        put_varint(&mut headers, zigzag(i64::from(settings.headers)));
-        for number in 0..settings.headers {
-            let name = format!("h{number}");
-            put_varint(&mut headers, zigzag(name.len() as i64));
-            headers.extend_from_slice(name.as_bytes());
-            put_varint(&mut headers, zigzag(settings.header_bytes as i64));
-            headers.extend(filler(settings.header_bytes, u64::from(number)));
-        }
+        let (headers, stamp_at) = encoded_headers(settings);
         let random_share = 1.0 - settings.compressible;
         let (contents, places) = match &settings.payload {
             Some(payload) => payload.read()?,
@@ -260,6 +210,7 @@ impl RecordGenerator {
             places,
             at: 0,
             step: if varies { POOL_STEP } else { 0 },
+            stamp_at,
             smallest: least + settings.key.as_ref().map_or(0, |_| smallest_key) + headers.len(),
             headers,
         })
@@ -287,6 +238,7 @@ impl RecordGenerator {
             random: &self.pool[self.at..self.at + random],
             zeros: size - random,
             headers: &self.headers,
+            stamp_at: self.stamp_at,
             level,
         }
     }
@@ -301,6 +253,7 @@ impl RecordGenerator {
             random: &self.pool[at..at + size],
             zeros: 0,
             headers: &self.headers,
+            stamp_at: self.stamp_at,
             level: None,
         }
     }
@@ -324,6 +277,29 @@ fn key<'a>(number: u64, texts: &'a [String], scratch: &'a mut [u8; KEY_BYTES]) -
     }
 }
 
+/// The headers as records have them, and where the stamp is in them, if it is: in the first (`payload::stamp_in`).
+fn encoded_headers(settings: &RecordSettings) -> (Vec<u8>, Option<usize>) {
+    let own = settings.stamp_in_header().then(|| (STAMP_HEADER.to_vec(), vec![0; STAMP_BYTES]));
+    let named = |number: u32| {
+        let name = format!("h{number}").into_bytes();
+        (name, filler(settings.header_bytes, u64::from(number)))
+    };
+    let every: Vec<(Vec<u8>, Vec<u8>)> = own.into_iter().chain((0..settings.headers).map(named)).collect();
+    let mut headers = Vec::new();
+    put_varint(&mut headers, zigzag(every.len() as i64));
+    let mut stamp_at = None;
+    for (name, value) in every {
+        put_varint(&mut headers, zigzag(name.len() as i64));
+        headers.extend_from_slice(&name);
+        put_varint(&mut headers, zigzag(value.len() as i64));
+        if name == STAMP_HEADER {
+            stamp_at = Some(headers.len());
+        }
+        headers.extend(value);
+    }
+    (headers, stamp_at)
+}
+
 /// The incompressible part of a value of `size` bytes.
 fn random_bytes(size: usize, share: f64) -> usize {
     (size as f64 * share).round() as usize
@@ -333,6 +309,7 @@ fn random_bytes(size: usize, share: f64) -> usize {
 mod tests {
     use super::*;
     use crate::compression::Codec;
+    use crate::contents::PayloadForm;
 
     fn settings() -> RecordSettings {
         RecordSettings {
@@ -355,6 +332,8 @@ mod tests {
             payload: Some(PayloadFile {
                 path: path.clone(),
                 form,
+                stamp_in_header: false,
+                prefix: Vec::new(),
             }),
             size: Distribution::Uniform { min: 27, max: 35 },
             ..settings()
@@ -377,6 +356,14 @@ mod tests {
         std::fs::write(&path, b"\0\0\0\x03one\0\0\0\x05three").unwrap();
         assert_eq!(made(0, PayloadForm::LengthPrefixed)[0], b"one");
         assert_eq!(made(1, PayloadForm::LengthPrefixed)[0], b"three");
+        // Of others' values the stamp is in a header, and a schema registry's prefix may stand before them.
+        let mut apart = with(PayloadForm::LengthPrefixed);
+        let payload = apart.payload.as_mut().unwrap();
+        (payload.stamp_in_header, payload.prefix) = (true, vec![0, 0, 0, 0, 7]);
+        let mut generator = RecordGenerator::new(&apart, true, 7, 0, 1).unwrap();
+        assert_eq!(generator.make().random, b"\0\0\0\0\x07one");
+        assert!(crate::payload::stamp_in(&generator.headers).is_some());
+        assert_eq!(generator.headers[0], 2 * 3);
         std::fs::write(&path, b"\0\0\0\x09one").unwrap();
         assert!(RecordGenerator::new(&with(PayloadForm::LengthPrefixed), true, 7, 0, 1).is_err());
         std::fs::remove_file(&path).unwrap();

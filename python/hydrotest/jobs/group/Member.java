@@ -32,6 +32,7 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
@@ -51,7 +52,10 @@ public final class Member implements ConsumerRebalanceListener {
   private static final byte POLLED = 'P';
   private static final byte COMMITTED = 'C';
 
-  /** Where the intended start is in a record's value (rust/kafka/src/payload.rs). */
+  /** The header that holds the stamp of a record whose value is not ours (rust/kafka/src/payload.rs). */
+  private static final String STAMP_HEADER = "hydrotest";
+
+  /** Where the intended start is in a stamp. */
   private static final int INTENDED_AT = 16;
 
   private static final int STAMP_BYTES = 24;
@@ -204,7 +208,7 @@ public final class Member implements ConsumerRebalanceListener {
     for (ConsumerRecord<byte[], byte[]> record : read) {
       byte[] value = record.value();
       bytes += Math.max(0, record.serializedKeySize()) + (value == null ? 0 : value.length);
-      corrupted += isWhole(value) ? 0 : 1;
+      corrupted += isWhole(stampOf(record), value) ? 0 : 1;
       if (record.offset() != expected) {
         runs++;
         frame.putLong(record.offset());
@@ -215,19 +219,28 @@ public final class Member implements ConsumerRebalanceListener {
       expected = record.offset() + 1;
     }
     for (ConsumerRecord<byte[], byte[]> record : read) {
-      byte[] value = record.value();
-      frame.putLong(value == null || value.length < STAMP_BYTES ? 0 : ByteBuffer.wrap(value).getLong(INTENDED_AT));
+      byte[] stamp = stampOf(record);
+      frame.putLong(stamp == null || stamp.length < STAMP_BYTES ? 0 : ByteBuffer.wrap(stamp).getLong(INTENDED_AT));
     }
     frame.putInt(head, bytes).putInt(head + Integer.BYTES, corrupted).putInt(head + 2 * Integer.BYTES, runs);
   }
 
-  private boolean isWhole(byte[] value) {
-    if (value == null || value.length < SHORT_STAMP_BYTES) {
+  /** What begins with a record's stamp: a header of its own, or its value. */
+  private static byte[] stampOf(ConsumerRecord<byte[], byte[]> record) {
+    Header apart = record.headers().lastHeader(STAMP_HEADER);
+    return apart == null ? record.value() : apart.value();
+  }
+
+  private boolean isWhole(byte[] stamp, byte[] value) {
+    if (stamp == null || stamp.length < SHORT_STAMP_BYTES) {
       return false;
     }
     checksum.reset();
-    checksum.update(value, Integer.BYTES, value.length - Integer.BYTES);
-    return (int) checksum.getValue() == ByteBuffer.wrap(value).getInt();
+    checksum.update(stamp, Integer.BYTES, stamp.length - Integer.BYTES);
+    if (stamp != value && value != null) {
+      checksum.update(value);
+    }
+    return (int) checksum.getValue() == ByteBuffer.wrap(stamp).getInt();
   }
 
   @Override
