@@ -10,9 +10,10 @@ from hydrotest.summary.groups import ConsumerGroup
 from hydrotest.summary.model import Summary
 
 CAUSES = {
-    "kill": "a member was killed", "leave": "a member left", "pause": "a member was paused", "join": "a member joined",
-    "unasked": "nothing that the test did",
+    "kill": "members were killed", "leave": "members left", "pause": "members were paused", "join": "members joined",
+    "unasked": "nobody had touched a member",
 }  # fmt: skip
+"""After which, or when, partitions had no reader."""
 
 
 def _name(row: ConsumerGroup) -> str:

@@ -110,11 +110,12 @@ pub fn rebalances(changes: &[Change], partitions: usize) -> Vec<Rebalance> {
     let mut open: Option<Rebalance> = None;
     let mut stopped = BTreeSet::new();
     let mut moved = BTreeSet::new();
-    // The last thing that was done on purpose, until a rebalance was seen.
+    // The last thing that was done on purpose, until a rebalance was seen; and who was started and has no partition yet.
     let mut cause = Cause::Unasked;
+    let mut joining = BTreeSet::new();
     for change in &changes {
         let before = ownership.owners.clone();
-        match change.what {
+        match &change.what {
             What::Paused => {
                 paused.insert(change.member);
                 cause = Cause::Pause;
@@ -122,9 +123,11 @@ pub fn rebalances(changes: &[Change], partitions: usize) -> Vec<Rebalance> {
             What::Resumed => {
                 paused.remove(&change.member);
             }
-            What::Gone(why) => cause = why,
+            What::Gone(why) => cause = *why,
             What::Leaves => cause = Cause::Leave,
-            What::Joins => cause = Cause::Join,
+            What::Joins => {
+                joining.insert(change.member);
+            }
             What::Assigned(_) | What::Revoked(_) => {}
         }
         ownership.apply(change);
@@ -135,7 +138,11 @@ pub fn rebalances(changes: &[Change], partitions: usize) -> Vec<Rebalance> {
                     since[index] = Some((change.at_ns, before[index]));
                     stopped.insert(index);
                     open.get_or_insert(Rebalance {
-                        cause,
+                        cause: if cause == Cause::Unasked && !joining.is_empty() {
+                            Cause::Join
+                        } else {
+                            cause
+                        },
                         began_ns: change.at_ns,
                         ended_ns: None,
                         stopped: 0,
@@ -154,6 +161,9 @@ pub fn rebalances(changes: &[Change], partitions: usize) -> Vec<Rebalance> {
                 }
                 _ => {}
             }
+        }
+        if matches!(&change.what, What::Assigned(partitions) if !partitions.is_empty()) {
+            joining.remove(&change.member);
         }
         if since.iter().all(Option::is_none) {
             if let Some(one) = open.take() {
@@ -221,6 +231,21 @@ mod tests {
             longest_ns: 80,
         };
         assert_eq!(found, [wanted]);
+    }
+
+    #[test]
+    fn who_was_started_before_the_others_knew_joins_afterwards() {
+        let found = after(vec![
+            change(100, 1, What::Gone(Cause::Kill)),
+            change(110, 1, What::Joins),
+            change(150, 0, What::Assigned(vec![2, 3])),
+            change(170, 0, What::Revoked(vec![2])),
+            change(175, 1, What::Assigned(vec![2])),
+            change(200, 0, What::Revoked(vec![3])),
+            change(205, 0, What::Assigned(vec![3])),
+        ]);
+        let causes: Vec<Cause> = found.iter().map(|one| one.cause).collect();
+        assert_eq!(causes, [Cause::Kill, Cause::Join, Cause::Unasked]);
     }
 
     #[test]
