@@ -234,9 +234,28 @@ def test_collections_have_a_count_and_elements() -> None:
     assert maker({"count": "uniform(0, 1001)"}).wire() == {"many": {"count": {"shape": "uniform", "min": 0, "max": 1000}, "each": None}}
 
 
+def test_partitions_and_times_follow_from_the_row() -> None:
+    for text, wire in (
+        ("row % 1000", {"modulo": 1000}),
+        ({"rows": "uniform(10, 11)"}, {"shared": {"shape": "uniform", "min": 10, "max": 10}}),
+        ({"rows": "weights"}, None),
+    ):
+        if wire is None:
+            with pytest.raises(ValueError, match="makes no value"):
+                parse_maker(text)
+            continue
+        maker = parse_maker(text)
+        assert isinstance(maker, Maker)
+        assert (maker.wire(), show_maker(maker)) == (wire, text)
+    assert parse_maker("row%1K").divisor == 1000  # type: ignore[attr-defined]
+    assert parse_maker({"rows": 10}) == parse_maker({"rows": "uniform(10, 11)"})
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [
+        ("row % 0", "divided by 0"), ("row % x", "not a count"), ({"rows": 0}, "at least one row"), ({"rows": "uniform(0, 5)"}, "at least one row"),
+        ({"rows": "5 B"}, "no number of rows"), ({"each": "row % 3"}, "are alike"),
         ({"counts": 3}, "makes no value"), ({"count": "row"}, "no number of elements"), ({"count": "3 B"}, "no number of elements"),
         ({"count": "uniform(0, 2K)"}, "more than 1,000"), ({"each": "row"}, "are alike"), ({"count": -1}, "-1"), ({"each": "sometimes"}, "makes no value"),
     ],
