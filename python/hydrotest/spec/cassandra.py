@@ -122,8 +122,8 @@ class CassandraLoad(Scheduled):
         default_factory=dict,
         description="How the column values of your tables follow from their row, by column. If not given, the partition key is "
         "the row's number, and the other values suit their type. `row % 100` is what is left of it "
-        "after a division; {rows: exp(1, 1K)} a number that so many neighbouring rows share: a partition of so many rows. Of collections: "
-        "{count: uniform(1, 6), each: uniform(0, 100)}.",
+        "after a division; {rows: 'exp(1, 1K)'} a number that so many neighbouring rows share: a partition of so many rows. Of collections: "
+        "{count: 'uniform(1, 6)', each: 'uniform(0, 100)'}.",
     )
     populate: Name | None = Field(
         None,

@@ -29,7 +29,7 @@ ELEMENTS_MAX = 1_000
 _WITH_SIZES = re.compile(rf"\d\s*({'|'.join(map(re.escape, units.SIZES))})\b")
 """A size has its unit; a number has none."""
 _MODULO = re.compile(r"^\s*row\s*%\s*([^()]+?)\s*$")
-_COLLECTION = "{count: uniform(1, 6), each: uniform(0, 100)}"
+EXAMPLE = "{count: 'uniform(1, 6)', each: 'uniform(0, 100)'}"
 
 
 class Maker(BaseModel):
@@ -73,7 +73,7 @@ def parse_maker(value: object) -> object:
     match = CALL.match(value) if isinstance(value, str) else None
     if match is None or match[1] not in NUMBER_SHAPES:
         raise ValueError(
-            f"{value!r} makes no value; write row, row % 10, {{rows: 10}}, {NUMBER_FORMS}, a size such as {SIZE_FORMS}, or {_COLLECTION}"
+            f"{value!r} makes no value; write row, row % 10, {{rows: 10}}, {NUMBER_FORMS}, a size such as {SIZE_FORMS}, or {EXAMPLE}"
         )
     return Maker.model_validate({"make": "number", "drawn": parse_keys(value)})
 
@@ -87,7 +87,7 @@ def _counted(count: object, what: str, example: str) -> Distribution:
 
 
 def _parse_shared(value: Mapping[Any, Any]) -> Maker:
-    rows = _counted(value["rows"], "rows", "10, or exp(1, 100)")
+    rows = _counted(value["rows"], "rows", "10, or 'exp(1, 100)'")
     if rows.low < 1:
         raise ValueError(f"{value['rows']!r}: at least one row has each number; write e.g. uniform(1, 100)")
     return Maker(make="shared", drawn=rows)
@@ -95,8 +95,8 @@ def _parse_shared(value: Mapping[Any, Any]) -> Maker:
 
 def _parse_many(value: Mapping[Any, Any]) -> Maker:
     if not set(value) <= {"count", "each"}:
-        raise ValueError(f"{dict(value)!r} makes no value; write e.g. {_COLLECTION}")
-    count = _counted(value.get("count", ELEMENTS_USUAL), "elements", f"3, or {ELEMENTS_USUAL}")
+        raise ValueError(f"{dict(value)!r} makes no value; write e.g. {EXAMPLE}")
+    count = _counted(value.get("count", ELEMENTS_USUAL), "elements", f"3, or '{ELEMENTS_USUAL}'")
     each = parse_maker(value["each"]) if "each" in value else None
     if count.high - 1 > ELEMENTS_MAX:
         raise ValueError(f"a collection of {count.high - 1:,} elements has more than {ELEMENTS_MAX:,}; write fewer")

@@ -112,7 +112,7 @@ impl Maker {
         let many = |generator: Option<ValueGenerator>| match generator {
             None => Ok((draw(ELEMENTS)?, None)),
             Some(ValueGenerator::Many { count, each }) => Ok((draw(count)?, each.map(|each| *each))),
-            Some(_) => bail!("column {name} is a collection; write e.g. {{count: uniform(1, 6)}}"),
+            Some(_) => bail!("column {name} is a collection; write e.g. {{count: 3}}"),
         };
         let of = |kind: &DataType, generator| Self::new(name, kind, generator, rows_max);
         Ok(match kind {

@@ -26,7 +26,7 @@ WORDS = {
     Why.SECRET: "files of settings may hold secrets, and are not read; write them under `security`",
     Why.NO_COUNTERPART: "hydrotest has no counterpart",
     Why.DISTRIBUTION: "the nearest distribution that hydrotest has over the same range",
-    Why.ROWS_PER_PARTITION: "the number of rows of a partition follows from `keys` and `values`: {rows: …} at the partition key, and `row` at a clustering column, give it one",
+    Why.ROWS_PER_PARTITION: "rows of a partition follow from `values`: write {rows: …} at its key, and `row` at the clustering column",
     Why.BATCHES: "a batch has a fixed number of rows, whose numbers follow each other",
     Why.BINDING: "it is a function of that tool; say under `values` how a column is to be made",
     Why.CONSISTENCY: "hydrotest has no such level",
