@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from hydrotest.load.stock import stress_command
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.distribution import Distribution, parse_keys, parse_sizes, show_sizes
 from hydrotest.spec.kafka import KafkaProduce
-from hydrotest.spec.lines import read_document
+from hydrotest.spec.lines import parse_document, read_document
 from hydrotest.spec.load import experiment_of, load_experiment
-from hydrotest.spec.maker import Maker, parse_maker, show_maker
+from hydrotest.spec.maker import EXAMPLE, Maker, parse_maker, show_maker
+from hydrotest.spec.means import gaussian_mean, zipf_mean
 from hydrotest.spec.weibull import mean_above_low, usual_scale
 
 
@@ -82,6 +84,26 @@ def test_the_mean_is_the_sum_of_the_closed_form(span: int, exponent: float, scal
 def test_the_last_number_of_the_usual_scale_is_as_likely_as_in_cassandra_stress() -> None:
     for span, exponent in ((2, 1.0), (999, 3.0), (10**9, 1.0)):
         assert math.exp(-((span / usual_scale(span, exponent)) ** exponent)) == pytest.approx(span**-0.5)
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.0, 1.2, 2.0, 3.5])
+@pytest.mark.parametrize("count", [1, 50, 10_000, 10_001, 2_000_000])
+def test_the_mean_of_a_zipf_is_the_sum_of_the_closed_form(count: int, exponent: float) -> None:
+    weights = np.arange(1, count + 1, dtype=float) ** -exponent
+    expected = (np.arange(1, count + 1) * weights).sum() / weights.sum()
+    assert zipf_mean(count, exponent) == pytest.approx(expected, rel=1e-6)
+    assert keys(f"zipf(5, {5 + count}, {exponent})").middle == pytest.approx(4 + expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("mean", "sd"), [(500.0, 150.0), (100.0, 500.0), (-50.0, 100.0), (1500.0, 200.0), (10.0, 2.0)])
+def test_the_mean_of_a_gaussian_is_that_of_what_is_drawn(mean: float, sd: float) -> None:
+    """Numbers beyond the range are drawn again: each within has the weight of what is rounded to it."""
+    edges = np.array([math.erf((edge - mean) / sd / math.sqrt(2)) for edge in np.arange(9.5, 1001, 1)])
+    weights = np.diff(edges)
+    expected = (np.arange(10, 1001) * weights).sum() / weights.sum()
+    assert gaussian_mean(10, 1000, mean, sd) == pytest.approx(expected, abs=0.1)
+    # Where nothing of it is in the range, it is the nearer end.
+    assert gaussian_mean(10, 1000, -1e6, 5.0) == 10
 
 
 def test_what_is_drawn_on_average() -> None:
@@ -234,9 +256,28 @@ def test_collections_have_a_count_and_elements() -> None:
     assert maker({"count": "uniform(0, 1001)"}).wire() == {"many": {"count": {"shape": "uniform", "min": 0, "max": 1000}, "each": None}}
 
 
+def test_partitions_and_times_follow_from_the_row() -> None:
+    for text, wire in (
+        ("row % 1000", {"modulo": 1000}),
+        ({"rows": "uniform(10, 11)"}, {"shared": {"shape": "uniform", "min": 10, "max": 10}}),
+        ({"rows": "weights"}, None),
+    ):
+        if wire is None:
+            with pytest.raises(ValueError, match="makes no value"):
+                parse_maker(text)
+            continue
+        maker = parse_maker(text)
+        assert isinstance(maker, Maker)
+        assert (maker.wire(), show_maker(maker)) == (wire, text)
+    assert parse_maker("row%1K").divisor == 1000  # type: ignore[attr-defined]
+    assert parse_maker({"rows": 10}) == parse_maker({"rows": "uniform(10, 11)"})
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [
+        ("row % 0", "divided by 0"), ("row % x", "not a count"), ({"rows": 0}, "at least one row"), ({"rows": "uniform(0, 5)"}, "at least one row"),
+        ({"rows": "5 B"}, "no number of rows"), ({"each": "row % 3"}, "are alike"),
         ({"counts": 3}, "makes no value"), ({"count": "row"}, "no number of elements"), ({"count": "3 B"}, "no number of elements"),
         ({"count": "uniform(0, 2K)"}, "more than 1,000"), ({"each": "row"}, "are alike"), ({"count": -1}, "-1"), ({"each": "sometimes"}, "makes no value"),
     ],
@@ -244,3 +285,18 @@ def test_collections_have_a_count_and_elements() -> None:
 def test_what_is_no_collection_says_why(value: object, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         parse_maker(value)
+
+
+def test_what_the_messages_and_pages_propose_is_accepted() -> None:
+    """Commas part the entries of `{…}`: what has some of its own stands in quotes."""
+    page = Path("docs/how-to/shape-rows-and-records.md").read_text()
+    proposed = [
+        *(one for one in re.findall(r"\{(?:count|rows): [^}…]*\}", page) if "kind" not in one),
+        EXAMPLE,
+        "{weights: {100 B: 8, 1 KB: 2}}",
+    ]
+    assert len(proposed) > 4
+    for text in proposed:
+        value = parse_document(f"one: {text}", Path("page.md")).value["one"]
+        found = parse_sizes(value) if "weights" in value else parse_maker(value)
+        assert isinstance(found, (Maker, Distribution)), text

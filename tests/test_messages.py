@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
+
+import pytest
 
 from hydrotest.hosts import frames
 from hydrotest.hosts.base import Host
@@ -56,6 +59,39 @@ def test_cql_settings() -> None:
     _, made = cassandra.generators("store", workload, [HOST, HOST], Cluster(["127.0.0.1:9042"]), "hydrotest_x_store", 1, load, filled=True)
     assert made.settings == golden("cql.settings.json")
     assert made.in_flight == 128
+
+
+async def test_replicas_of_data_centres(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each with its own number; one that is reached has them all."""
+    asking = AsyncMock(return_value={"id": "1"})
+    monkeypatch.setattr(cassandra, "ask", asking)
+    for replication, center in ((2, None), ({"dc1": 3, "d'c": 2}, None), (3, "here")):
+        workload = CassandraLoad.model_validate(
+            {"kind": "cassandra", "mix": {"write": 1}, "keys": "uniform(0, 9)", "replication": replication}
+        )
+        assert workload.copies == (replication if isinstance(replication, int) else 5)
+        await cassandra.create_table(HOST, Cluster(["a:1"]), "hydrotest_x", workload, center)
+    assert [call.args[2]["cassandra"]["replication"] for call in asking.await_args_list] == [
+        "{'class': 'SimpleStrategy', 'replication_factor': 2}", "{'class': 'NetworkTopologyStrategy', 'dc1': 3, 'd''c': 2}",
+        "{'class': 'NetworkTopologyStrategy', 'here': 3}",
+    ]  # fmt: skip
+
+
+def test_batches_pages_and_serial_levels() -> None:
+    """`OwnStatement`, `CqlSettings`: rust/cassandra/src/settings.rs. What fills a table writes its rows one by one."""
+    workload = CassandraLoad.model_validate(
+        {
+            "kind": "cassandra", "keys": "sequential(0, 1K)", "table": "CREATE TABLE t (k int PRIMARY KEY)", "serial_consistency": "LOCAL_SERIAL", "page_size": 50,
+            "statements": {"put": {"cql": "INSERT INTO t (k) VALUES (?) IF NOT EXISTS", "batch": {"rows": 10, "kind": "unlogged"}}, "all": {"cql": "SELECT * FROM t"}},
+        }
+    )  # fmt: skip
+    load = load_settings({"closed": {"in_flight": 128}}, None, 50_000)
+    (made,) = cassandra.generators("t", workload, [HOST], Cluster(["a:1"]), "hydrotest_x", 1, load, filled=True)
+    assert (made.settings["serial_consistency"], made.settings["page_rows"]) == ("LOCAL_SERIAL", 50)
+    own = made.settings["content"]["own"]["statements"]
+    assert [one.get("batch") for one in own] == [{"rows": 10, "kind": "unlogged"}, None]
+    (filler,) = cassandra.populators("t", workload, [HOST], Cluster(["a:1"]), "hydrotest_x", 1)
+    assert [one.get("batch") for one in filler.settings["content"]["own"]["statements"]] == [None, None]
 
 
 def test_own_statements_settings() -> None:

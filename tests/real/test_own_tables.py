@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hydrotest.analysis.integrity.reads import reads_by_workload
 from hydrotest.analysis.measured import Measured
 from hydrotest.errors import RunFailedError
 from hydrotest.run.trials.trial import TrialPlan
@@ -179,3 +180,90 @@ async def test_values_with_parts_are_read_as_they_were_written(bench: Bench) -> 
     extra = outcome.extra
     assert (extra["missing_reads"], extra["corrupted_reads"], extra["unchecked"]) == (0, 0, [])
     assert extra["checked_reads"] == extra["answered"]["look"] + extra["answered"]["more"] > 0
+
+
+SERIES: dict[str, Any] = {
+    "kind": "cassandra",
+    "keys": "sequential(0, 4K)",
+    "table": "CREATE TABLE series (sensor int, at timestamp, reading double, PRIMARY KEY (sensor, at))",
+    "statements": {
+        "put": {"cql": "INSERT INTO series (sensor, at, reading) VALUES (?, ?, ?)", "batch": {"rows": 10, "kind": "unlogged"}},
+        "look": {"cql": "SELECT sensor, at, reading FROM series WHERE sensor = ? AND at = ?"},
+        "whole": {"cql": "SELECT at, reading FROM series WHERE sensor = ?"},
+    },
+    "values": {"at": "row"},
+    "page_size": 7,
+}
+SHARED: dict[str, Any] = {"one partition": {"rows": 10}, "several": "row % 40", "by a distribution": {"rows": "exp(1, 200)"}}
+
+
+@pytest.mark.parametrize("sensor", SHARED)
+async def test_batches_of_rows_and_reads_of_many_pages(sensor: str, bench: Bench) -> None:
+    """Each row of a batch has values of its own, in one partition or in several; a read of a partition has all its pages."""
+    series = store(bench, {**SERIES, "values": {"at": "row", "sensor": SHARED[sensor]}}, f"hydrotest_t_series_{list(SHARED).index(sensor)}")
+    await series.fill()
+    trial = await series.open_loop(200, PLAN)
+    await series.finish()
+    assert trial.status == "done", trial.reason
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    assert outcome.errors == {}
+    extra = outcome.extra
+    assert (extra["missing_reads"], extra["corrupted_reads"]) == (0, 0)
+    assert extra["checked_reads"] == extra["answered"]["look"] > 0
+    assert [(one["statement"], one["reason"]) for one in extra["unchecked"]] == [("whole", "range")]
+    # Partitions of 10, of 100, and of some other number of rows; 7 are on a page.
+    pages = extra["further_pages"] / extra["answered"]["whole"]
+    expected = {"one partition": (1, 1), "several": (14, 15), "by a distribution": (1, 29)}[sensor]
+    assert expected[0] <= pages <= expected[1]
+    # Each batch is ten rows, and the next one the next ten.
+    assert sum(last - first for first, last in extra["acked_keys"]) == 10 * min(extra["answered"]["put"], 400)
+
+
+@pytest.mark.parametrize(("kind", "table", "change", "sets"), [
+    ("logged", "v int", "UPDATE odd SET v = ? WHERE k = ?", True), ("counter", "v counter", "UPDATE odd SET v = v + ? WHERE k = ?", False),
+])  # fmt: skip
+async def test_logged_and_counter_batches(kind: str, table: str, change: str, sets: bool, bench: Bench) -> None:
+    settings = {
+        "kind": "cassandra", "keys": "uniform(0, 300)", "table": f"CREATE TABLE odd (k int PRIMARY KEY, {table})", "populate": "change",
+        "statements": {"change": {"cql": change, "batch": {"rows": 5, "kind": kind}}, "look": {"cql": "SELECT k, v FROM odd WHERE k = ?"}},
+    }  # fmt: skip
+    odd = store(bench, settings, f"hydrotest_t_odd_{kind}")
+    await odd.fill()
+    trial = await odd.open_loop(200, PLAN)
+    await odd.finish()
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    extra = outcome.extra
+    assert (outcome.errors, extra["missing_reads"], extra["corrupted_reads"]) == ({}, 0, 0)
+    assert extra["checked_reads"] == extra["answered"]["look"] > 0
+    # What a counter has come to depends on all additions before.
+    assert [(one["what"], one["reason"]) for one in extra["unchecked"]] == ([] if sets else [("values", "counter")])
+
+
+@pytest.mark.parametrize("level", ["SERIAL", "LOCAL_SERIAL"])
+async def test_conditional_writes_are_agreed_upon_at_a_level(level: str, bench: Bench) -> None:
+    """A new row is written, and found there by each later write of it; a batch in one partition is written whole or not at all."""
+    settings = {
+        "kind": "cassandra", "keys": "uniform(0, 100)", "serial_consistency": level,
+        "table": "CREATE TABLE seats (flight int, seat int, holder text, PRIMARY KEY (flight, seat))",
+        "statements": {
+            "book": {"cql": "INSERT INTO seats (flight, seat, holder) VALUES (?, ?, ?) IF NOT EXISTS", "batch": {"rows": 4}},
+            "change": {"cql": "UPDATE seats SET holder = ? WHERE flight = ? AND seat = ? IF EXISTS"},
+        },
+        "values": {"flight": {"rows": 4}, "seat": "row"},
+    }  # fmt: skip
+    seats = store(bench, settings, f"hydrotest_t_seats_{level.lower()}")
+    await seats.fill()
+    trial = await seats.open_loop(200, PLAN)
+    await seats.finish()
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    assert outcome.errors == {}
+    (account,) = [row for name, row in reads_by_workload([trial]).items() if name == "store"]
+    counts = {row.statement: row for row in account.conditional}
+    assert set(counts) == {"book", "change"}
+    # 25 flights are booked once each, whoever is first.
+    assert counts["book"].answered - counts["book"].not_applied == 25
+    assert 0 < counts["change"].not_applied < counts["change"].answered
+    assert (counts["book"].timed_out, counts["change"].timed_out) == (0, 0)

@@ -39,6 +39,10 @@ def _shape(workload: CassandraLoad) -> dict[str, int]:
     return {"columns": workload.columns, "column_bytes": workload.column_size}
 
 
+def _quoted(text: str) -> str:
+    return text.replace("'", "''")
+
+
 async def create_table(
     host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad, data_center: str | None = None, *, is_new: bool = False
 ) -> str | None:
@@ -47,10 +51,10 @@ async def create_table(
     `data_center`: where its copies are; None: as the workload says. Raises `TrialFailedError`, with `is_new` also where there is
     one of that name.
     """
-    replication = f"{{'class': '{workload.strategy}', 'replication_factor': {workload.replication}}}"
-    if data_center is not None:
-        quoted = data_center.replace("'", "''")
-        replication = f"{{'class': 'NetworkTopologyStrategy', '{quoted}': {workload.replication}}}"
+    replication = f"{{'class': '{workload.strategy}', 'replication_factor': {workload.copies}}}"
+    if replicas := workload.replicas if data_center is None else {data_center: workload.copies}:
+        each = "".join(f", '{_quoted(name)}': {copies}" for name, copies in replicas.items())
+        replication = f"{{'class': 'NetworkTopologyStrategy'{each}}}"
     question: dict[str, Any] = {"cluster": cluster.wire(), "keyspace": keyspace, "replication": replication, "is_new": is_new}
     if workload.table:
         question |= {"query": "create_own", "statements": workload.table}
@@ -92,6 +96,8 @@ def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluste
         "seed": trial, "operations": None, "connections": workload.connections,
         "request_timeout_ms": round(workload.timeout * 1e3), "tick_us": round(workload.tick * 1e6), "writer": trial * WRITERS_PER_TRIAL,
     }  # fmt: skip
+    if workload.page_size is not None:
+        settings["page_rows"] = workload.page_size
     if workload.serial_consistency is not None:
         settings["serial_consistency"] = workload.serial_consistency
     return [Generator.of_share(name, workload, share, "cql", settings, client) for share in shared(load, workload.threads, hosts)]

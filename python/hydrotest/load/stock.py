@@ -108,7 +108,7 @@ def _stress(
     argv = [
         str(java), *JVM_OPTIONS, *_STRESS_OPTIONS, f"-Dcassandra.storagedir={scratch}", "-cp", classpath,
         "org.apache.cassandra.stress.Stress", *options,
-        "-schema", f"keyspace={keyspace}", f"replication(factor={workload.replication})", "-node", host, "-port", f"native={port}",
+        "-schema", f"keyspace={keyspace}", f"replication(factor={workload.copies})", "-node", host, "-port", f"native={port}",
     ]  # fmt: skip
     return Command("cassandra-stress", argv)
 

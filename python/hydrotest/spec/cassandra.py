@@ -28,6 +28,10 @@ REPLICAS_NEEDED = {"TWO": 2, "THREE": 3}
 replication."""
 
 
+SHARED_MAX = 9_000_000
+"""Numbers that drawn numbers of rows share; generators keep each of them (rust/cassandra/src/shares.rs)."""
+
+
 class CassandraSecurity(ClientSecurity):
     """Security of Cassandra's client port. hydrotest creates the authority, certificates and password for the
     run and removes them at its end; they cannot be given. Not possible with the sink `cassandra` of a
@@ -117,7 +121,9 @@ class CassandraLoad(Scheduled):
     values: dict[str, MakerField] = Field(
         default_factory=dict,
         description="How the column values of your tables follow from their row, by column. If not given, the partition key is "
-        "the row's number, and the other values suit their type. Of collections: {count: uniform(1, 6), each: uniform(0, 100)}.",
+        "the row's number, and the other values suit their type. `row % 100` is what is left of it "
+        "after a division; {rows: 'exp(1, 1K)'} a number that so many neighbouring rows share: a partition of so many rows. Of collections: "
+        "{count: 'uniform(1, 6)', each: 'uniform(0, 100)'}.",
     )
     populate: Name | None = Field(
         None,
@@ -131,7 +137,14 @@ class CassandraLoad(Scheduled):
     serial_consistency: Literal["SERIAL", "LOCAL_SERIAL"] | None = Field(
         None, description="Level at which the conditions of writes (IF …) are agreed upon; if not given, Cassandra's own: SERIAL."
     )
-    replication: Count = Field(1, description="Replicas of each row.")
+    replication: Count | dict[str, Count] = Field(
+        1, description="Replicas of each row; or of each data centre, e.g. {dc1: 3, dc2: 2}, by NetworkTopologyStrategy."
+    )
+    page_size: Count | None = Field(
+        None,
+        le=1_000_000,
+        description="Rows of a page. A read that follows all its pages is one operation. If not given, each read has one page.",
+    )
     columns: Count = Field(5, le=10_000, description="Blob columns of a row.")
     column_size: SizeBytes = Field(34, description="Size of each column; standard1 has 5 × 34 B.")
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
@@ -192,17 +205,13 @@ class CassandraLoad(Scheduled):
             raise checker.fail(place, f"{name} needs the system cassandra", "Add it under `systems`.")
         if cassandra.is_attached:
             self._check_attached(place, checker)
-        elif self.replication > len(cassandra.hosts):
-            raise checker.fail(
-                (*place, "replication"),
-                f"replication {self.replication} needs as many nodes; there are {len(cassandra.hosts)}",
-                "Lower `replication`, or add hosts to cassandra.",
-            )
+        else:
+            self._check_replicas(place, [experiment.hosts[host].data_center for host in cassandra.hosts], checker)
         needed = REPLICAS_NEEDED.get(self.consistency, 1)
-        if self.replication < needed:
+        if self.copies < needed:
             raise checker.fail(
                 (*place, "consistency"),
-                f"consistency {self.consistency} needs {needed} replicas of each row; replication is {self.replication}",
+                f"consistency {self.consistency} needs {needed} replicas of each row; replication is {self.copies}",
                 "Raise `replication`, or take a weaker level.",
             )
         self._check_content(place, checker)
@@ -210,18 +219,43 @@ class CassandraLoad(Scheduled):
             raise checker.fail((*place, "column_size"), f"columns of {self.column_size} B are too small to account for",
                                f"Take at least {COLUMN_BYTES_MIN} B.")  # fmt: skip
 
+    def _check_replicas(self, place: Path_, nodes: list[str], checker: Checker) -> None:
+        """`nodes`: the data centre of each."""
+        if isinstance(self.replication, int):
+            if self.replication > len(nodes):
+                raise checker.fail((*place, "replication"), f"replication {self.replication} needs as many nodes; there are {len(nodes)}",
+                                   "Lower `replication`, or add hosts to cassandra.")  # fmt: skip
+            return
+        if "strategy" in self.model_fields_set and self.strategy == "SimpleStrategy":
+            raise checker.fail((*place, "strategy"), "SimpleStrategy knows no data centres", "Leave it out.")
+        if not self.replication:
+            raise checker.fail((*place, "replication"), "no data centre has a replica", f"Write e.g. {{{nodes[0]}: 1}}.")
+        for name, copies in self.replication.items():
+            checker.known(name, sorted(set(nodes)), "the data centre", (*place, "replication", name))
+            if copies > nodes.count(name):
+                raise checker.fail((*place, "replication", name), f"replication {copies} needs as many nodes in {name}; there are {nodes.count(name)}",
+                                   "Lower it, or give more hosts of cassandra this `data_center`.")  # fmt: skip
+
+    @property
+    def replicas(self) -> dict[str, int]:
+        """Of each data centre; none where they are not told apart."""
+        return {} if isinstance(self.replication, int) else self.replication
+
     def _check_attached(self, place: Path_, checker: Checker) -> None:
         """Checks what a ring that others use cannot bear, or what would not be known of it."""
         if self.statements:
             raise checker.fail((*place, "statements"), "on a ring that is there already, only the default table is written: its size is known",
                                "Write `mix` instead.")  # fmt: skip
+        if self.replicas:
+            raise checker.fail((*place, "replication"), "on a ring that is there already, copies are in the data centre that is reached alone",
+                               "Write their number, e.g. 3.")  # fmt: skip
         if "strategy" in self.model_fields_set and self.strategy == "SimpleStrategy":
             raise checker.fail((*place, "strategy"), "SimpleStrategy puts copies anywhere, also into another data centre",
                                "Leave it out: they are in the data centre that is reached.")  # fmt: skip
 
     @property
     def copies(self) -> int:
-        return self.replication
+        return self.replication if isinstance(self.replication, int) else sum(self.replication.values())
 
     @property
     def connections_per_node(self) -> int:
@@ -234,10 +268,16 @@ class CassandraLoad(Scheduled):
     def disk_bytes(self, experiment: Experiment, rate_per_s: float, seconds: float, trials: int) -> int:
         # What is overwritten stays until it is compacted, and to compact the largest tables takes as much again.
         rows = self.rows_before + rate_per_s * (self.mix.write_share if self.mix else 1.0) * seconds * trials
-        return round(2 * rows * self.columns * self.column_size * self.replication)
+        return round(2 * rows * self.columns * self.column_size * self.copies)
 
     def check_stock(self, name: str, experiment: Experiment, place: Path_, checker: Checker) -> None:
         super().check_stock(name, experiment, place, checker)
+        if self.replicas:
+            raise checker.fail(
+                place,
+                f"{name}: cassandra-stress makes its keyspace with a number of replicas",
+                "Write e.g. `replication: 3`, or leave `client: stock` out.",
+            )
         if self.keys.file is not None:
             raise checker.fail(
                 place,
@@ -256,7 +296,7 @@ class CassandraLoad(Scheduled):
                 raise checker.fail(place, "there is neither a mix nor a statement", "Write e.g. `mix: {write: 1, read: 3}`.")
             if self.mix.write + self.mix.read <= 0:
                 raise checker.fail((*place, "mix"), "the mix is empty", "Write e.g. {write: 1, read: 3}.")
-            for key in ("table", "values", "populate", "serial_consistency"):
+            for key in ("table", "values", "populate", "serial_consistency", "page_size"):
                 if getattr(self, key):
                     raise checker.fail((*place, key), f"`{key}` is about statements of your own, and there are none", "Add `statements`.")
             return
@@ -269,6 +309,13 @@ class CassandraLoad(Scheduled):
         for create in self.table:
             if verb(create) != "CREATE":
                 raise checker.fail((*place, "table"), f"{create!r} does not begin with CREATE", "Write CREATE TABLE, TYPE or INDEX.")
+        for name, maker in self.values.items():
+            numbers = (
+                self.keys.high / maker.drawn.middle if maker.make == "shared" and maker.drawn is not None and maker.drawn.size > 1 else 0
+            )
+            if numbers > SHARED_MAX:
+                raise checker.fail((*place, "values", name), f"{self.keys.high:,} rows have about {numbers:,.0f} numbers that neighbours share, too many to draw",
+                                   "Take fewer rows, more of them for each number, or as many for each: {rows: 10}.")  # fmt: skip
         for name, statement in self.statements.items():
             statement.check(name, (*place, "statements", name), checker)
         if self.serial_consistency is not None and not any(statement.is_conditional for statement in self.statements.values()):

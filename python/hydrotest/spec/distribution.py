@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from hydrotest import units
+from hydrotest.spec.means import gaussian_mean, zipf_mean
 from hydrotest.spec.weibull import mean_above_low, usual_scale
 from hydrotest.spec.weights import listed_keys, listed_sizes
 
@@ -83,11 +84,15 @@ class Distribution(BaseModel):
 
     @property
     def middle(self) -> float:
-        """What is drawn on average; of a zipf the middle of its range."""
+        """What is drawn on average."""
         if self.weights is not None:
             return sum(number * weight for number, weight in self.weights) / sum(weight for _, weight in self.weights)
         if self.scale is not None:
             return self.low + mean_above_low(self.size - 1, self.exponent or 1.0, self.scale)
+        if self.shape == "zipf" and self.exponent is not None:
+            return self.low - 1 + zipf_mean(self.size, self.exponent)
+        if self.shape == "gaussian" and self.mean is not None and self.sd is not None:
+            return gaussian_mean(self.low, self.high - 1, self.mean, self.sd)
         return self.mean if self.mean is not None else (self.low + self.high - 1) / 2
 
     def wire(self) -> dict[str, Any]:

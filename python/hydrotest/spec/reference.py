@@ -30,7 +30,7 @@ _QUANTITIES = {
     fields.TextsField: "text, or list of texts", fields.Port: "port",
     KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)`, `zipf(a, b)`, `exp(a, b)`, `weibull(a, b, k)` or `{file: …}`",
     ArrivalsField: "`even`, `poisson` or `bursts(n)`",
-    MakerField: "`row`, a distribution of numbers, a size, or `{count: …, each: …}`",
+    MakerField: "`row`, a distribution of numbers, a size, `row % n`, `{rows: …}`, or `{count: …, each: …}`",
     kafka.Acks: "`all`, `1` or `0`",
     SizesField: "size with its unit, `uniform(a, b)`, `gaussian(a, b)`, `exp(a, b)`, `weibull(a, b, k)`, `{weights: {…}}` or `{file: …}`",
     monitored.SeriesField: 'series, e.g. `broker_idle{pool="requests"}`',

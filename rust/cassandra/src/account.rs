@@ -56,6 +56,8 @@ pub(crate) struct Findings {
     pub(crate) gave_up: bool,
     pub(crate) missing: u64,
     pub(crate) corrupted: u64,
+    /// Pages of reads beyond the first of each.
+    pub(crate) further_pages: u64,
     /// Reads of which some part was checked.
     pub(crate) checked: u64,
     /// Operations with a good answer, by the index of their statement.
@@ -118,7 +120,8 @@ pub(crate) struct Account {
     /// Written keys are listed only where they come in order: random ones would not be runs. They are in a
     /// range that was populated, and so listed, before.
     in_order: bool,
-    range: (u64, u64),
+    /// The rows that operations write, by statement.
+    groups: Vec<Group>,
     keys: Draw,
     window: Window,
     recorders: Recorders,
@@ -146,7 +149,10 @@ impl Account {
                 // The size of a user-defined row depends on the values drawn.
                 Content::Own { .. } => 0,
             },
-            range: settings.keys.range(),
+            groups: statements
+                .iter()
+                .map(|one| Group::of(one.rows, &settings.keys))
+                .collect(),
             in_order: matches!(settings.keys, Distribution::Sequential { .. }),
             keys: Draw::new(settings.keys.clone(), settings.seed, share, shares)
                 .expect("the range was checked with the settings"),
@@ -181,7 +187,7 @@ impl Account {
         let statement = self.statement();
         let key = self.keys.number();
         if self.in_order && self.statements[statement].makes_rows {
-            let group = self.group(self.statements[statement].rows);
+            let group = self.groups[statement];
             group.rows_of(key).for_each(|row| {
                 self.found.attempted.insert(row);
             });
@@ -202,7 +208,7 @@ impl Account {
             Answer::Written => {
                 self.found.answered[operation.statement] += 1;
                 if self.in_order && statement.makes_rows {
-                    let group = self.group(statement.rows);
+                    let group = self.groups[operation.statement];
                     group.rows_of(operation.key).for_each(|row| {
                         self.found.acked.insert(row);
                     });
@@ -236,13 +242,6 @@ impl Account {
         } else {
             counts.bytes.fetch_add(self.row_bytes, Relaxed);
             counts.completed.fetch_add(1, Release);
-        }
-    }
-
-    fn group(&self, rows: u64) -> Group {
-        Group {
-            rows,
-            range: self.range,
         }
     }
 

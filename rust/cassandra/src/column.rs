@@ -7,6 +7,7 @@ use hydrotest_core::draw::{Distribution, Draw};
 use hydrotest_core::splitmix::mix;
 
 use crate::frame::{DataType, Reader};
+use crate::shares::Shares;
 use crate::value_generator::{ColumnType, ValueGenerator};
 
 /// Bounds for a column without a generator: numbers up to this, or so many bytes (as in cassandra-stress's
@@ -44,6 +45,8 @@ enum Maker {
 
 enum Generator {
     Row,
+    Modulo(u64),
+    Shared(Shares),
     Number(Draw),
     Bytes(Draw),
 }
@@ -109,7 +112,7 @@ impl Maker {
         let many = |generator: Option<ValueGenerator>| match generator {
             None => Ok((draw(ELEMENTS)?, None)),
             Some(ValueGenerator::Many { count, each }) => Ok((draw(count)?, each.map(|each| *each))),
-            Some(_) => bail!("column {name} is a collection; write e.g. {{count: uniform(1, 6)}}"),
+            Some(_) => bail!("column {name} is a collection; write e.g. {{count: 3}}"),
         };
         let of = |kind: &DataType, generator| Self::new(name, kind, generator, rows_max);
         Ok(match kind {
@@ -161,6 +164,14 @@ impl Maker {
         });
         let (largest, generator) = match generator {
             ValueGenerator::Row => (rows_max, Generator::Row),
+            ValueGenerator::Modulo(divisor) => {
+                ensure!(divisor > 0, "column {name}: a number cannot be divided by 0");
+                (divisor - 1, Generator::Modulo(divisor))
+            }
+            ValueGenerator::Shared(rows) => {
+                let shares = Shares::new(rows, rows_max)?;
+                (shares.of(rows_max), Generator::Shared(shares))
+            }
             ValueGenerator::Number(distribution) => (distribution.range().1, Generator::Number(draw(distribution)?)),
             ValueGenerator::Bytes(distribution) => {
                 ensure!(
@@ -193,6 +204,8 @@ impl Maker {
         };
         match self {
             Self::Plain(kind, Generator::Row) => kind.put_number(out, row),
+            Self::Plain(kind, Generator::Modulo(divisor)) => kind.put_number(out, row % *divisor),
+            Self::Plain(kind, Generator::Shared(shares)) => kind.put_number(out, shares.of(row)),
             Self::Plain(kind, Generator::Number(draw)) => kind.put_number(out, counted(draw)),
             Self::Plain(kind, Generator::Bytes(draw)) => kind.put_bytes(out, counted(draw), seed),
             Self::Vector(each, dimension) => (0..*dimension).for_each(|part| each.put(out, row, of(part))),

@@ -201,12 +201,18 @@ impl Connection {
         self.free.len() + STREAMS_MAX - self.streams.len() >= requests
     }
 
-    /// Collects the execution of a statement for operation `number`; `values` writes its values. Needs a free
-    /// stream.
-    pub(crate) fn execute(&mut self, number: u64, statement: usize, values: impl FnOnce(&mut BytesMut)) {
+    /// Collects the execution of a statement for operation `number`; `values` writes its values. `page`: where the page
+    /// before has ended. Needs a free stream.
+    pub(crate) fn execute(
+        &mut self,
+        number: u64,
+        statement: usize,
+        page: Option<&[u8]>,
+        values: impl FnOnce(&mut BytesMut),
+    ) {
         let stream = self.claim(Out::Operation(number));
         let head = &self.prepared[statement].head;
-        frame::put_execute(&mut self.out, stream, head, self.config.execution, values);
+        frame::put_execute(&mut self.out, stream, head, self.config.execution, page, values);
     }
 
     /// Collects the preparation of a forgotten statement, unless it is under way. Needs a free stream.

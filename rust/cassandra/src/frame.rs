@@ -44,6 +44,8 @@ const ROWS_NO_METADATA: i32 = 0x04;
 
 const QUERY_VALUES: u8 = 0x01;
 const QUERY_SKIP_METADATA: u8 = 0x02;
+const QUERY_PAGE_SIZE: u8 = 0x04;
+const QUERY_PAGING_STATE: u8 = 0x08;
 const QUERY_SERIAL: u8 = 0x10;
 
 /// The error code for a statement that the node has forgotten.
@@ -90,19 +92,32 @@ pub(crate) struct Execution {
     pub(crate) consistency: u16,
     /// Of conditional writes; None: the node's own.
     pub(crate) serial: Option<u16>,
+    /// Rows of a page; None: all rows at once.
+    pub(crate) page_rows: Option<i32>,
 }
 
-/// Appends the execution of a prepared statement: its `head`, and the values that `values` writes by `put_value`.
+/// Appends the execution of a prepared statement: its `head`, and the values that `values` writes by `put_value`. `page`:
+/// where the page before has ended.
 pub(crate) fn put_execute(
     out: &mut BytesMut,
     stream: i16,
     head: &[u8],
     execution: Execution,
+    page: Option<&[u8]>,
     values: impl FnOnce(&mut BytesMut),
 ) {
     put(out, stream, EXECUTE, |body| {
+        let start = body.len();
         body.put_slice(head);
         values(body);
+        if let Some(rows) = execution.page_rows {
+            body.put_i32(rows);
+        }
+        if let Some(state) = page {
+            // The flags stand before the number of values.
+            body[start + head.len() - 3] |= QUERY_PAGING_STATE;
+            put_value(body, state);
+        }
         if let Some(serial) = execution.serial {
             body.put_u16(serial);
         }
@@ -115,7 +130,9 @@ pub(crate) fn execute_head(id: &[u8], execution: Execution, values: u16) -> Vec<
     head.put_u16(id.len() as u16);
     head.put_slice(id);
     head.put_u16(execution.consistency);
-    head.put_u8(QUERY_VALUES | QUERY_SKIP_METADATA | execution.serial.map_or(0, |_| QUERY_SERIAL));
+    let serial = execution.serial.map_or(0, |_| QUERY_SERIAL);
+    let paged = execution.page_rows.map_or(0, |_| QUERY_PAGE_SIZE);
+    head.put_u8(QUERY_VALUES | QUERY_SKIP_METADATA | serial | paged);
     head.put_u16(values);
     head
 }
@@ -200,6 +217,8 @@ impl Refusal<'_> {
 pub struct Rows<'a> {
     pub columns: usize,
     pub count: usize,
+    /// Where the next page begins; None if there is no other.
+    pub(crate) next_page: Option<&'a [u8]>,
     cells: Reader<'a>,
 }
 
@@ -207,8 +226,12 @@ impl<'a> Rows<'a> {
     /// Rows whose cells are these.
     #[cfg(test)]
     pub(crate) fn over(columns: usize, count: usize, cells: &'a [u8]) -> Self {
-        let cells = Reader(cells);
-        Self { columns, count, cells }
+        Self {
+            columns,
+            count,
+            next_page: None,
+            cells: Reader(cells),
+        }
     }
 
     /// The next cell; None for null. An error if the answer is truncated.
@@ -277,9 +300,11 @@ fn response(opcode: u8, mut body: Reader<'_>) -> Result<Response<'_>> {
             RESULT_KEYSPACE => Response::KeyspaceSet,
             RESULT_ROWS => {
                 let (flags, columns) = (body.i32()?, body.i32()?);
-                if flags & ROWS_MORE_PAGES != 0 {
-                    body.value()?;
-                }
+                let next_page = if flags & ROWS_MORE_PAGES != 0 {
+                    body.value()?
+                } else {
+                    None
+                };
                 if flags & ROWS_NO_METADATA == 0 {
                     // Not requested, but a conditional write's answer has them: it depends on whether it was
                     // applied.
@@ -289,6 +314,7 @@ fn response(opcode: u8, mut body: Reader<'_>) -> Result<Response<'_>> {
                 Response::Rows(Rows {
                     columns: usize::try_from(columns).context("a negative number of columns")?,
                     count: usize::try_from(count).context("a negative number of rows")?,
+                    next_page,
                     cells: body,
                 })
             }

@@ -20,6 +20,7 @@ pub mod rows;
 mod schema;
 pub mod session;
 pub mod settings;
+mod shares;
 #[cfg(test)]
 mod stub;
 mod timer;

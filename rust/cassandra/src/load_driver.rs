@@ -74,7 +74,7 @@ fn prepared(
 
 fn merge(parts: Vec<Findings>, statements: &[Statement], outcome: &mut Outcome) {
     let (mut acked, mut attempted) = (Runs::default(), Runs::default());
-    let (mut missing, mut corrupted, mut checked) = (0, 0, 0);
+    let (mut missing, mut corrupted, mut checked, mut further_pages) = (0, 0, 0, 0);
     let mut answered: BTreeMap<&str, u64> = statements.iter().map(|one| (one.name.as_str(), 0)).collect();
     let writes = statements.iter().filter(|one| one.is_write);
     let mut not_applied: BTreeMap<&str, u64> = writes.map(|one| (one.name.as_str(), 0)).collect();
@@ -91,6 +91,7 @@ fn merge(parts: Vec<Findings>, statements: &[Statement], outcome: &mut Outcome) 
         missing += part.missing;
         corrupted += part.corrupted;
         checked += part.checked;
+        further_pages += part.further_pages;
         for (statement, count) in statements.iter().zip(part.answered) {
             *answered.entry(&statement.name).or_default() += count;
         }
@@ -110,6 +111,7 @@ fn merge(parts: Vec<Findings>, statements: &[Statement], outcome: &mut Outcome) 
     outcome.extra = serde_json::json!({
         "acked_keys": acked.to_vec(), "attempted_keys": attempted.to_vec(),
         "missing_reads": missing, "corrupted_reads": corrupted, "checked_reads": checked, "unchecked": unchecked,
+        "further_pages": further_pages,
         "answered": answered, "not_applied": not_applied,
         "conditional": statements.iter().filter(|one| one.is_conditional).map(|one| &one.name).collect::<Vec<_>>(),
     });

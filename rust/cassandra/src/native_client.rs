@@ -2,6 +2,7 @@
 //! answers as they arrive. No operation is handed over between threads.
 
 mod connection_pool;
+mod pages;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -17,7 +18,7 @@ use hydrotest_core::socket::wait;
 use hydrotest_core::trial::Window;
 
 use self::connection_pool::{ConnectionPool, PoolSize};
-use crate::account::{Account, Answer, Findings, Operation, Recorders, operations_of};
+use crate::account::{Account, Answer, Findings, Found, Operation, Recorders, operations_of};
 use crate::connection::{self, Authenticator, Connection, ConnectionConfig, STREAMS_MAX};
 use crate::frame::Execution;
 use crate::ring::{self, Topology};
@@ -60,6 +61,7 @@ impl NativeClient {
             execution: Execution {
                 consistency: consistency(&settings.consistency)? as u16,
                 serial: settings.serial_consistency.map(Serial::level),
+                page_rows: settings.page_rows,
             },
             keyspace: settings.content.keyspace(&settings.keyspace).map(str::to_owned),
             statements: statements.iter().map(|statement| statement.cql.clone()).collect(),
@@ -72,13 +74,7 @@ impl NativeClient {
                 .max(pace.in_flight_max().div_ceil(STREAMS_MAX as u64) as usize),
         };
         let pool = ConnectionPool::open(topology, changes, config, size)?;
-        let values = RowValues::new(
-            &settings.content,
-            &statements,
-            pool.prepared()?,
-            tables,
-            settings.keys.range(),
-        )?;
+        let values = RowValues::new(&settings.content, &statements, pool.prepared()?, tables, &settings.keys)?;
         Ok(Self {
             settings: settings.clone(),
             share: u64::from(share),
@@ -116,6 +112,7 @@ impl NativeClient {
             first: 0,
             in_flight: 0,
             forgotten: Vec::new(),
+            paged: Vec::new(),
         };
         let driven = match drive(&mut target, pace, limits, &window.stop) {
             Ok(driven) => driven,
@@ -141,6 +138,10 @@ impl NativeClient {
 struct Slot {
     operation: Operation,
     ended: bool,
+    /// What the pages before have shown, if they held rows.
+    found: Option<Found>,
+    /// Where the next page begins, if there were others before it.
+    next_page: Option<Vec<u8>>,
 }
 
 struct NativeTarget {
@@ -161,6 +162,8 @@ struct NativeTarget {
     in_flight: u64,
     /// Operations (by connection and number) whose statement a node had forgotten.
     forgotten: Vec<(usize, u64)>,
+    /// Operations that have further pages, of the connection whose answers are taken.
+    paged: Vec<u64>,
 }
 
 impl NativeTarget {
@@ -190,13 +193,15 @@ impl NativeTarget {
         }
     }
 
+    /// Executes an operation, or goes on with its next page.
     fn execute(&mut self, index: usize, number: u64, operation: Operation) {
+        let page = self.operations[(number - self.first) as usize].next_page.clone();
         let Some(connection) = self.pool.connection_mut(index) else {
             return;
         };
         let (values, writer) = (&mut self.values, self.writer);
         let wall_ns = self.window.wall.wall_ns(operation.intended_ns);
-        connection.execute(number, operation.statement, |out| {
+        connection.execute(number, operation.statement, page.as_deref(), |out| {
             values.put(out, operation, writer, number, wall_ns)
         });
     }
@@ -259,8 +264,7 @@ impl NativeTarget {
                 (Some(number), connection::Answer::Void) => self.end(number, Answer::Written, now),
                 (Some(number), connection::Answer::Rows(rows)) => {
                     if let Some(operation) = self.operation(number) {
-                        let answer = self.values.checked(operation, rows);
-                        self.end(number, answer, now);
+                        self.take_rows(number, operation, rows, now);
                     }
                 }
                 (Some(number), connection::Answer::Refused(refusal)) => {
@@ -272,8 +276,17 @@ impl NativeTarget {
         });
         self.pool.put_back(index, connection);
         match received {
-            Ok(()) => self.remind(index),
-            Err(_) => self.lose(index),
+            Ok(()) => {
+                self.remind(index);
+                self.go_on(index);
+            }
+            Err(_) => {
+                self.lose(index);
+                // Their connection was lost between two pages, when nothing of them was in flight.
+                for number in std::mem::take(&mut self.paged) {
+                    self.end(number, Answer::Failed("ConnectionLost".into()), monotonic_ns());
+                }
+            }
         }
     }
 
@@ -340,6 +353,8 @@ impl Target for NativeTarget {
             self.operations.push_back(Slot {
                 operation,
                 ended: false,
+                found: None,
+                next_page: None,
             });
             self.in_flight += 1;
             self.send(number, operation);

@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result};
 use bytes::BytesMut;
+use hydrotest_core::draw::Distribution;
 
 use crate::account::{Answer, Found, Operation};
 use crate::bound_statement::BoundStatement;
@@ -43,13 +44,13 @@ pub(crate) struct Tables {
 }
 
 impl RowValues {
-    /// Made from the tables and the prepared statements. `range` is of the rows' numbers.
+    /// Made from the tables and the prepared statements. `keys` are the rows' numbers.
     pub(crate) fn new(
         content: &Content,
         statements: &[Statement],
         prepared: &[Prepared],
         tables: &Tables,
-        range: (u64, u64),
+        keys: &Distribution,
     ) -> Result<Self> {
         let (generators, filling) = match content {
             Content::Standard { shape, .. } => {
@@ -64,7 +65,7 @@ impl RowValues {
         };
         // The keys of all statements: for a statement that binds only a part of the key, a node does not
         // report which columns are the key.
-        let keys: Vec<String> = prepared
+        let key_names: Vec<String> = prepared
             .iter()
             .flat_map(|prepared| {
                 prepared
@@ -80,7 +81,7 @@ impl RowValues {
         };
         let checks = checks(statements, prepared, tables, filling, &|name| {
             generators.get(name).map_or_else(
-                || keys.iter().any(|key| key == name) && !has_parts(name),
+                || key_names.iter().any(|key| key == name) && !has_parts(name),
                 |generator| *generator == ValueGenerator::Row,
             )
         });
@@ -89,14 +90,11 @@ impl RowValues {
             BoundStatement::new(
                 &prepared.values,
                 &prepared.key,
-                &keys,
+                &key_names,
                 &prepared.returned,
                 generator,
                 check.as_ref().ok(),
-                Group {
-                    rows: statement.rows,
-                    range,
-                },
+                Group::of(statement.rows, keys),
             )
             .with_context(|| format!("statement {}", statement.name))
         };

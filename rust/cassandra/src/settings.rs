@@ -89,6 +89,9 @@ pub struct CqlSettings {
     /// Of conditional writes; None: the node's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial_consistency: Option<Serial>,
+    /// Rows of a page of a read; all pages of a read are one operation. None: all rows at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_rows: Option<i32>,
     pub keys: Distribution,
     pub seed: u64,
     /// End after this many operations, if that comes first (populating a table).
@@ -160,14 +163,32 @@ pub(crate) struct Group {
     pub(crate) rows: u64,
     /// Of all rows.
     pub(crate) range: (u64, u64),
+    /// Operations come in the order of their numbers, and so do their rows: none is written again before all others.
+    pub(crate) in_turn: bool,
 }
 
 impl Group {
-    /// The rows of the operation with this number: those that begin with the same multiple of their count. Within the
-    /// range of all rows, so that the first and the last of them may be there several times.
+    /// Of the keys' rows.
+    pub(crate) fn of(rows: u64, keys: &Distribution) -> Self {
+        Self {
+            rows,
+            range: keys.range(),
+            in_turn: matches!(keys, Distribution::Sequential { .. }),
+        }
+    }
+
+    /// The rows of the operation with this number: its own, and those around it from one multiple of their count to the
+    /// next. Within the range of all rows, so that the first and the last of them may be there several times.
     pub(crate) fn rows_of(self, number: u64) -> impl Iterator<Item = u64> {
-        let first = number - number % self.rows;
-        (first..first + self.rows).map(move |row| row.clamp(self.range.0, self.range.1))
+        let (min, max) = self.range;
+        let group = if self.in_turn {
+            let (first, last) = (min / self.rows, max / self.rows);
+            first + (number - min) % (last - first + 1)
+        } else {
+            number / self.rows
+        };
+        let first = group * self.rows;
+        (first..first + self.rows).map(move |row| row.clamp(min, max))
     }
 }
 
@@ -338,11 +359,17 @@ mod tests {
         );
         assert!(found.is_conditional && found.is_write && found.makes_rows);
         assert!(matches!(cql::parse(&found.cql), Parsed::Write(write) if write.changes.len() == 2));
-        let group = Group { rows: 4, range: (1, 6) };
+        let group = Group::of(4, &Distribution::Uniform { min: 1, max: 6 });
         let rows = |number| group.rows_of(number).collect::<Vec<_>>();
         assert_eq!(
             (rows(1), rows(3), rows(6)),
             (vec![1, 1, 2, 3], vec![1, 1, 2, 3], vec![4, 5, 6, 6])
+        );
+        let group = Group::of(4, &Distribution::Sequential { min: 1, max: 9 });
+        let rows = |number| group.rows_of(number).collect::<Vec<_>>();
+        assert_eq!(
+            [rows(1), rows(2), rows(3), rows(4)],
+            [vec![1, 1, 2, 3], vec![4, 5, 6, 7], vec![8, 9, 9, 9], vec![1, 1, 2, 3]]
         );
         assert!(!cql::is_conditional("SELECT \"if\" FROM t WHERE k = 'if'"));
     }

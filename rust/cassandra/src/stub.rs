@@ -12,6 +12,8 @@ pub(crate) enum Reply {
     /// Void for a write; for a read a meaningless row.
     Good,
     NoRow,
+    /// For a read a row, and on a second page so many.
+    Paged(u8),
     Refused(i32),
     /// UNPREPARED.
     Forgotten,
@@ -24,6 +26,8 @@ pub(crate) enum Reply {
 const RESPONSE: u8 = 0x84;
 const INSERT: &[u8] = b"in";
 const SELECT: &[u8] = b"se";
+const PAGING_STATE: u8 = 0x08;
+const MORE_PAGES: u8 = 0x02;
 
 pub(crate) struct Stub {
     pub(crate) address: SocketAddr,
@@ -66,8 +70,10 @@ fn serve(mut stream: TcpStream, reply: &dyn Fn(u64) -> Reply, executed: &AtomicU
                 frame(&header, 0x08, &prepared(id, marks))
             }
             0x0A => match reply(executed.fetch_add(1, Ordering::Relaxed)) {
-                Reply::Good if &body[2..4] == INSERT => frame(&header, 0x08, &[0, 0, 0, 1]),
+                Reply::Good | Reply::Paged(_) if &body[2..4] == INSERT => frame(&header, 0x08, &[0, 0, 0, 1]),
                 Reply::Good => frame(&header, 0x08, &rows(1)),
+                Reply::Paged(count) if body[6] & PAGING_STATE != 0 => frame(&header, 0x08, &rows(count)),
+                Reply::Paged(_) => frame(&header, 0x08, &first_page()),
                 Reply::NoRow => frame(&header, 0x08, &rows(0)),
                 Reply::Refused(code) => frame(&header, 0x00, &[&code.to_be_bytes()[..], &[0, 2], b"no"].concat()),
                 Reply::Forgotten => frame(
@@ -108,6 +114,14 @@ fn prepared(id: &[u8], marks: u8) -> Vec<u8> {
     let column = [0, 1, b'c', 0, 3];
     let nothing = [0, 0, 0, 4, 0, 0, 0, 0];
     [head, column.repeat(usize::from(marks)), nothing.to_vec()].concat()
+}
+
+/// A row, and where the next page begins.
+fn first_page() -> Vec<u8> {
+    let mut body = rows(1);
+    body[7] |= MORE_PAGES;
+    body.splice(12..12, [0, 0, 0, 1, b'p']);
+    body
 }
 
 /// Rows of two cells each, without metadata.

@@ -20,6 +20,10 @@ const DAY_NS: u64 = 86_400_000_000_000;
 pub enum ValueGenerator {
     /// The row's number itself.
     Row,
+    /// What is left of the row's number, divided by this one: neighbouring rows have different values.
+    Modulo(u64),
+    /// A number that so many neighbouring rows share, counted from 0.
+    Shared(Distribution),
     /// A random number.
     Number(Distribution),
     /// A random number of bytes or characters.

@@ -1,12 +1,10 @@
 use super::*;
 use crate::checks::{ColumnCheck, Reason};
 use crate::frame::DataType;
+use hydrotest_core::draw::Distribution;
 
 fn single(max: u64) -> Group {
-    Group {
-        rows: 1,
-        range: (0, max),
-    }
+    Group::of(1, &Distribution::Uniform { min: 0, max })
 }
 
 fn described(names: &[(&str, u16)]) -> Vec<ColumnSpec> {
@@ -133,8 +131,16 @@ fn each_row_of_a_batch_has_values_of_its_own() {
     let twice: Vec<ColumnSpec> = columns.iter().chain(&columns).cloned().collect();
     let keys = ["k".to_owned()];
     let of = |bound: &[ColumnSpec], key: &[u16], rows, row| {
-        let mut statement =
-            BoundStatement::new(bound, key, &keys, &[], |_| None, None, Group { rows, range: (1, 6) }).unwrap();
+        let mut statement = BoundStatement::new(
+            bound,
+            key,
+            &keys,
+            &[],
+            |_| None,
+            None,
+            Group::of(rows, &Distribution::Uniform { min: 1, max: 6 }),
+        )
+        .unwrap();
         let (mut values, mut key) = (BytesMut::new(), BytesMut::new());
         statement.put(&mut values, row);
         assert!(statement.put_partition_key(&mut key, row));

@@ -132,6 +132,27 @@ fn a_list_that_is_there_twice_is_told_from_another() {
 }
 
 #[test]
+fn partitions_and_times_follow_from_the_row() {
+    let made = |generator, row| {
+        let mut out = BytesMut::new();
+        column(&plain(INT), Some(generator)).put_body(&mut out, row);
+        i32::from_be_bytes(out[..].try_into().unwrap())
+    };
+    let ten = Distribution::Uniform { min: 10, max: 10 };
+    assert_eq!(
+        [made(ValueGenerator::Modulo(7), 6), made(ValueGenerator::Modulo(7), 8)],
+        [6, 1]
+    );
+    assert_eq!(
+        [
+            made(ValueGenerator::Shared(ten.clone()), 9),
+            made(ValueGenerator::Shared(ten), 10)
+        ],
+        [0, 1]
+    );
+}
+
+#[test]
 fn makers_that_do_not_fit_are_refused() {
     let refused = |kind: DataType, generator, is_key, words: &str| {
         let error = Column::new("id", &kind, generator, is_key, 1_000)

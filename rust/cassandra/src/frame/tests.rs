@@ -150,19 +150,31 @@ fn requests_are_laid_out_as_specified() {
         b"\x04\x00\x00\x00\x01\x00\x00\x00\x16\x00\x01\x00\x0bCQL_VERSION\x00\x053.0.0"
     );
     out.clear();
-    let execution = |serial| Execution { consistency: 1, serial };
-    let mut laid_out = |execution| {
+    let execution = |serial, page_rows| Execution {
+        consistency: 1,
+        serial,
+        page_rows,
+    };
+    let mut laid_out = |execution, page: Option<&[u8]>| {
         out.clear();
         let head = execute_head(&[9, 8], execution, 1);
-        put_execute(&mut out, 5, &head, execution, |values| put_value(values, b"ab"));
+        put_execute(&mut out, 5, &head, execution, page, |values| put_value(values, b"ab"));
         out.to_vec()
     };
     assert_eq!(
-        laid_out(execution(None)),
+        laid_out(execution(None, None), None),
         b"\x04\x00\x00\x05\x0a\x00\x00\x00\x0f\x00\x02\x09\x08\x00\x01\x03\x00\x01\x00\x00\x00\x02ab"
     );
     assert_eq!(
-        laid_out(execution(Some(8))),
+        laid_out(execution(Some(8), None), None),
         b"\x04\x00\x00\x05\x0a\x00\x00\x00\x11\x00\x02\x09\x08\x00\x01\x13\x00\x01\x00\x00\x00\x02ab\x00\x08"
+    );
+    assert_eq!(
+        laid_out(execution(None, Some(7)), None),
+        b"\x04\x00\x00\x05\x0a\x00\x00\x00\x13\x00\x02\x09\x08\x00\x01\x07\x00\x01\x00\x00\x00\x02ab\x00\x00\x00\x07"
+    );
+    assert_eq!(
+        laid_out(execution(Some(9), Some(7)), Some(b"x")),
+        b"\x04\x00\x00\x05\x0a\x00\x00\x00\x1a\x00\x02\x09\x08\x00\x01\x1f\x00\x01\x00\x00\x00\x02ab\x00\x00\x00\x07\x00\x00\x00\x01x\x00\x09"
     );
 }

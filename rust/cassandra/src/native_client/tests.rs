@@ -40,6 +40,7 @@ fn press_by(
         filled: true,
         consistency: "ONE".into(),
         serial_consistency: None,
+        page_rows: Some(1),
         keys: Distribution::Uniform { min: 0, max: 99 },
         seed: 1,
         operations: Some(operations),
@@ -109,6 +110,24 @@ fn operations_per_core_against_canned_replies() {
         println!(
             "{in_flight} in flight: {:.0} operations per CPU-second, median of five",
             rates[2]
+        );
+    }
+}
+
+#[test]
+fn all_pages_of_a_read_are_one_operation() {
+    for (second, several) in [(0, false), (1, true)] {
+        let (found, completed) = press(500, 5_000, move |_| Reply::Paged(second));
+        let reads = found.answered[READ];
+        assert_eq!(
+            (completed, found.answered.iter().sum::<u64>(), total(&found)),
+            (500, 500, 0)
+        );
+        assert_eq!((found.further_pages, reads > 0), (reads, true));
+        // The one row is none of ours; of several none is judged.
+        assert_eq!(
+            (found.corrupted, found.checked),
+            if several { (0, 0) } else { (reads, reads) }
         );
     }
 }
