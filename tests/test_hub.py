@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -21,9 +22,11 @@ from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.frames import BODY_BYTES_MAX
 from hydrotest.hosts.hub import OWN_BINARY, Hub
 from hydrotest.hosts.local import LocalHost, node_binary
+from hydrotest.hosts.protocol import PROTOCOL
 
 LONG = Patience.of(a_slow_machine=60.0)
 HUB = [str(node_binary()), "hub"]
+HELLO = json.dumps({"event": "hello", "protocol": PROTOCOL})
 
 
 @pytest.fixture
@@ -77,7 +80,7 @@ async def test_long_lines_come_whole(hub: Hub) -> None:
     script = f"""
 import json, sys
 sys.stdin.readline()
-print(json.dumps({{"event": "hello", "protocol": 3}}), flush=True)
+print(json.dumps({{"event": "hello", "protocol": {PROTOCOL}}}), flush=True)
 settings = sys.stdin.readline()
 print(json.dumps({{"event": "done", "result": ["x" * {length}, len(settings)]}}), flush=True)
 sys.stdin.read()
@@ -95,7 +98,7 @@ async def test_what_cannot_be_started_says_why(hub: Hub, tmp_path: Path) -> None
 
 
 async def test_the_last_words_of_a_node_are_kept(hub: Hub) -> None:
-    script = 'import sys; sys.stdin.readline(); print(\'{"event": "hello", "protocol": 3}\', flush=True); sys.exit(\'no luck\')'
+    script = f"import sys; sys.stdin.readline(); print({HELLO!r}, flush=True); sys.exit('no luck')"
     node = await hub.start("tool", [sys.executable, "-c", script], {})
     with pytest.raises(TrialFailedError, match="exit code 1: no luck"):
         await node.expect("done")
@@ -174,9 +177,8 @@ async def test_what_is_no_hub_is_named_with_its_last_words(tmp_path: Path) -> No
 
 
 async def test_a_host_that_says_nonsense_is_lost(tmp_path: Path) -> None:
-    hello = '{"event": "hello", "protocol": 3}'
     script = tmp_path / "shell"
-    script.write_text(f"#!/bin/sh\necho '{hello}'; echo '{{\"say\": \"dance\"}}'; cat > /dev/null\n")
+    script.write_text(f"#!/bin/sh\necho '{HELLO}'; echo '{{\"say\": \"dance\"}}'; cat > /dev/null\n")
     script.chmod(0o700)
     with pytest.raises(ConnectionLostError, match="not of a hub"):
         await Hub.open("there", [str(script)])
