@@ -104,7 +104,12 @@ pub type Helpers = Arc<Mutex<BTreeMap<u32, Vec<Helper>>>>;
 fn helping_threads(helpers: &Helpers) -> Vec<ThreadUse> {
     let helpers = helpers.lock().unwrap_or_else(PoisonError::into_inner);
     let of = |(pid, threads): (&u32, &Vec<Helper>)| {
-        let named = |name: &str| threads.iter().find(|one| one.thread == name).map(|one| one.name.clone());
+        let named = |name: &str| {
+            threads
+                .iter()
+                .find(|one| one.thread == name)
+                .map(|one| one.name.clone())
+        };
         threads_of(&pid.to_string(), named)
     };
     helpers.iter().flat_map(of).collect()
@@ -193,7 +198,10 @@ impl Reporter {
             failed: progress.failed,
             at_s: progress.at_s,
             p99_ms,
-            threads: own_threads().into_iter().chain(helping_threads(&self.helpers)).collect(),
+            threads: own_threads()
+                .into_iter()
+                .chain(helping_threads(&self.helpers))
+                .collect(),
         });
         for channel in self.channels.clone() {
             let closed = lock(&channel.recorder).take_closed();

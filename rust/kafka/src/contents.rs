@@ -47,7 +47,11 @@ impl PayloadFile {
             PayloadForm::LengthPrefixed => length_prefixed(&bytes)?,
         };
         ensure!(!contents.is_empty(), "{} holds no content", self.path.display());
-        let before = [vec![0; if self.stamp_in_header { 0 } else { STAMP_BYTES }], self.prefix.clone()].concat();
+        let before = [
+            vec![0; if self.stamp_in_header { 0 } else { STAMP_BYTES }],
+            self.prefix.clone(),
+        ]
+        .concat();
         let mut pool = Vec::with_capacity(bytes.len() + contents.len() * before.len());
         let mut places = Vec::with_capacity(contents.len());
         for content in contents {

@@ -478,8 +478,11 @@ impl Groups {
 
     fn has_lag(&self) -> bool {
         let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_behind =
-            |group: &Group| (0..).zip(ends.iter()).any(|(index, &end)| group.ledger.end(index) < end);
+        let is_behind = |group: &Group| {
+            (0..)
+                .zip(ends.iter())
+                .any(|(index, &end)| group.ledger.end(index) < end)
+        };
         self.groups.iter().any(is_behind)
     }
 

@@ -107,7 +107,9 @@ pub fn open_apart(headers: &[u8], value: &[u8]) -> Option<Stamp> {
 pub fn stamp_in(headers: &[u8]) -> Option<&[u8]> {
     // Their number takes one byte, as does each length: zigzag, so twice as much.
     let behind = headers.get(1..)?.strip_prefix(&[2 * STAMP_HEADER.len() as u8])?;
-    let behind = behind.strip_prefix(STAMP_HEADER)?.strip_prefix(&[2 * STAMP_BYTES as u8])?;
+    let behind = behind
+        .strip_prefix(STAMP_HEADER)?
+        .strip_prefix(&[2 * STAMP_BYTES as u8])?;
     behind.get(..STAMP_BYTES)
 }
 

@@ -279,7 +279,9 @@ fn key<'a>(number: u64, texts: &'a [String], scratch: &'a mut [u8; KEY_BYTES]) -
 
 /// The headers as records have them, and where the stamp is in them, if it is: in the first (`payload::stamp_in`).
 fn encoded_headers(settings: &RecordSettings) -> (Vec<u8>, Option<usize>) {
-    let own = settings.stamp_in_header().then(|| (STAMP_HEADER.to_vec(), vec![0; STAMP_BYTES]));
+    let own = settings
+        .stamp_in_header()
+        .then(|| (STAMP_HEADER.to_vec(), vec![0; STAMP_BYTES]));
     let named = |number: u32| {
         let name = format!("h{number}").into_bytes();
         (name, filler(settings.header_bytes, u64::from(number)))

@@ -28,8 +28,12 @@ pub fn run() -> Result<(), String> {
     let settings: Settings = read_settings()?;
     let control = listen(|_| false, AtEnd::Unanswered);
     let mut evicted = Evicted::default();
-    evict(&settings.folder, &mut evicted)
-        .map_err(|error| format!("{} cannot be taken out of the page cache: {error}", settings.folder.display()))?;
+    evict(&settings.folder, &mut evicted).map_err(|error| {
+        format!(
+            "{} cannot be taken out of the page cache: {error}",
+            settings.folder.display()
+        )
+    })?;
     control.answer(json!({"files": evicted.files, "bytes": evicted.bytes}));
     Ok(())
 }

@@ -18,9 +18,7 @@ use hydrotest_core::threads::may_be_real_time;
 use hydrotest_core::wire::{Command, Event, SignalName, emit};
 use hydrotest_sampler::process::{Table, ended_children_cpu_us};
 use hydrotest_sampler::procfs::Units;
-use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
-};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper, wait};
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -174,7 +174,10 @@ mod tests {
     fn a_successor_that_begins_too_early_reads_again() {
         // The first member read up to 100, but had committed 80 only.
         let found = account(&[polled(0, 100), polled(80, 120)], 130);
-        assert_eq!((found.records, found.again, found.missed, found.unread), (120, 20, 0, 10));
+        assert_eq!(
+            (found.records, found.again, found.missed, found.unread),
+            (120, 20, 0, 10)
+        );
     }
 
     #[test]

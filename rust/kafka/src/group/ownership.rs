@@ -83,7 +83,10 @@ impl Ownership {
     }
 
     fn of<'a>(&'a mut self, partitions: &'a [i32]) -> impl Iterator<Item = &'a mut Option<u32>> {
-        let wanted: BTreeSet<usize> = partitions.iter().filter_map(|&index| usize::try_from(index).ok()).collect();
+        let wanted: BTreeSet<usize> = partitions
+            .iter()
+            .filter_map(|&index| usize::try_from(index).ok())
+            .collect();
         self.owners
             .iter_mut()
             .enumerate()
@@ -165,11 +168,11 @@ pub fn rebalances(changes: &[Change], partitions: usize) -> Vec<Rebalance> {
         if matches!(&change.what, What::Assigned(partitions) if !partitions.is_empty()) {
             joining.remove(&change.member);
         }
-        if since.iter().all(Option::is_none) {
-            if let Some(one) = open.take() {
-                found.push(closed(one, Some(change.at_ns), &mut stopped, &mut moved));
-                cause = Cause::Unasked;
-            }
+        if since.iter().all(Option::is_none)
+            && let Some(one) = open.take()
+        {
+            found.push(closed(one, Some(change.at_ns), &mut stopped, &mut moved));
+            cause = Cause::Unasked;
         }
     }
     found.extend(open.map(|one| closed(one, None, &mut stopped, &mut moved)));
