@@ -178,8 +178,31 @@ async def test_values_with_parts_are_read_as_they_were_written(bench: Bench) -> 
     assert outcome is not None
     assert outcome.errors == {}
     extra = outcome.extra
-    assert (extra["missing_reads"], extra["corrupted_reads"], extra["unchecked"]) == (0, 0, [])
+    assert (extra["missing_reads"], extra["corrupted_reads"]) == (0, 0)
+    assert extra["unchecked"] == []
     assert extra["checked_reads"] == extra["answered"]["look"] + extra["answered"]["more"] > 0
+
+
+async def test_the_nearest_vectors_are_asked_for(bench: Bench) -> None:
+    """Any rows may be the nearest: how near they are is not checked."""
+    settings = {
+        "kind": "cassandra", "keys": "uniform(0, 40)",
+        "table": ["CREATE TABLE points (id int PRIMARY KEY, at vector<float, 4>)", "CREATE CUSTOM INDEX ON points (at) USING 'StorageAttachedIndex'"],
+        "statements": {
+            "put": {"cql": "INSERT INTO points (id, at) VALUES (?, ?)"}, "near": {"cql": "SELECT id FROM points ORDER BY at ANN OF ? LIMIT 5", "weight": 3},
+        },
+        "values": {"at": "uniform(1, 100)"},
+    }  # fmt: skip
+    points = store(bench, settings, "hydrotest_t_points")
+    await points.fill()
+    trial = await points.open_loop(50, PLAN)
+    await points.finish()
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    extra = outcome.extra
+    assert (outcome.errors, extra["checked_reads"]) == ({}, 0)
+    assert extra["answered"]["near"] > 0
+    assert [(one["statement"], one["what"], one["reason"]) for one in extra["unchecked"]] == [("near", "read", "range")]
 
 
 SERIES: dict[str, Any] = {

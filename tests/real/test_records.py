@@ -50,6 +50,12 @@ SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
     "snappy that the broker writes": (5_000, {"compression": "gzip", "topic": {"compression.type": "snappy"}}),
     "one request at a time": (20_000, {"in_flight_requests": 1}),
     "from a file": (20_000, {"payload": {"file": "README.md"}, "compression": "gzip"}),
+    "of sizes by weights": (5_000, {"record_size": {"weights": {"10 B": 8, "1 KB": 2}}, "compression": "lz4"}),
+    "of sizes and with keys from files": (
+        5_000,
+        {"record_size": {"file": "tests/data/sizes.txt"}, "key": {"file": "README.md"}, "threads": 2},
+    ),
+    "of exponential sizes": (5_000, {"record_size": "exp(10 B, 100 KB, 500 B)", "key": "weibull(0, 1M, 0.5)"}),
     "acknowledged by the leader": (20_000, {"acks": 1}),
     "not idempotent": (20_000, {"idempotent": False}),
     "of several threads": (20_000, {"threads": 3}),
