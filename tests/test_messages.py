@@ -77,21 +77,34 @@ async def test_replicas_of_data_centres(monkeypatch: pytest.MonkeyPatch) -> None
     ]  # fmt: skip
 
 
-def test_batches_pages_and_serial_levels() -> None:
-    """`OwnStatement`, `CqlSettings`: rust/cassandra/src/settings.rs. What fills a table writes its rows one by one."""
+def test_shaped_settings() -> None:
+    """Batches, pages, serial levels, values with parts, skewed keys. What fills a table writes its rows one by one."""
     workload = CassandraLoad.model_validate(
         {
-            "kind": "cassandra", "keys": "sequential(0, 1K)", "table": "CREATE TABLE t (k int PRIMARY KEY)", "serial_consistency": "LOCAL_SERIAL", "page_size": 50,
-            "statements": {"put": {"cql": "INSERT INTO t (k) VALUES (?) IF NOT EXISTS", "batch": {"rows": 10, "kind": "unlogged"}}, "all": {"cql": "SELECT * FROM t"}},
+            "kind": "cassandra", "keys": "exp(0, 1K)", "table": "CREATE TABLE t (s int, k int, tags set<text>, n int, PRIMARY KEY (s, k))",
+            "serial_consistency": "LOCAL_SERIAL", "page_size": 50,
+            "statements": {
+                "put": {"cql": "INSERT INTO t (s, k, tags, n) VALUES (?, ?, ?, ?) IF NOT EXISTS", "batch": {"rows": 10, "kind": "unlogged"}},
+                "all": {"cql": "SELECT * FROM t"},
+            },
+            "values": {"s": {"rows": 10}, "k": "row", "tags": {"count": 3, "each": "5 B"}, "n": "row % 7"},
         }
     )  # fmt: skip
     load = load_settings({"closed": {"in_flight": 128}}, None, 50_000)
     (made,) = cassandra.generators("t", workload, [HOST], Cluster(["a:1"]), "hydrotest_x", 1, load, filled=True)
-    assert (made.settings["serial_consistency"], made.settings["page_rows"]) == ("LOCAL_SERIAL", 50)
-    own = made.settings["content"]["own"]["statements"]
-    assert [one.get("batch") for one in own] == [{"rows": 10, "kind": "unlogged"}, None]
+    assert made.settings == golden("cql-shaped.settings.json")
     (filler,) = cassandra.populators("t", workload, [HOST], Cluster(["a:1"]), "hydrotest_x", 1)
     assert [one.get("batch") for one in filler.settings["content"]["own"]["statements"]] == [None, None]
+
+
+def test_listed_records_settings(tmp_path: Path) -> None:
+    (tmp_path / "keys.txt").write_text("alice\nbob\nalice\n")
+    workload = KafkaProduce.model_validate(
+        {"kind": "kafka-produce", "record_size": {"weights": {"100 B": 8, "1 KB": 2}}, "key": {"file": str(tmp_path / "keys.txt")}}
+    )
+    load = load_settings({"closed": {"in_flight": 128}}, None, 50_000)
+    (made,) = kafka.producers("ingest", workload, [HOST], Cluster(["127.0.0.1:9092"]), "hydrotest-x-ingest-1", 1, load)
+    assert made.settings == golden("produce-listed.settings.json")
 
 
 def test_own_statements_settings() -> None:

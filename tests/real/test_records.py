@@ -54,6 +54,12 @@ SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
         20_000,
         {"payload": {"file": "README.md", "stamp": "header", "registry": {"id": 7}}, "headers": {"count": 2, "size": "5 B"}},
     ),
+    "of sizes by weights": (5_000, {"record_size": {"weights": {"10 B": 8, "1 KB": 2}}, "compression": "lz4"}),
+    "of sizes and with keys from files": (
+        5_000,
+        {"record_size": {"file": "tests/data/sizes.txt"}, "key": {"file": "README.md"}, "threads": 2},
+    ),
+    "of exponential sizes": (5_000, {"record_size": "exp(10 B, 100 KB, 500 B)", "key": "weibull(0, 1M, 0.5)"}),
     "acknowledged by the leader": (20_000, {"acks": 1}),
     "not idempotent": (20_000, {"idempotent": False}),
     "of several threads": (20_000, {"threads": 3}),

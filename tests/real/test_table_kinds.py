@@ -54,3 +54,6 @@ def test_what_cannot_be_checked_is_not_and_the_rest_is(tmp_path: Path, start_run
     # Each row was there before: none of them is written by `IF NOT EXISTS`.
     assert accounts["lwt"]["not_applied"]["put"] > 0
     assert all(not row["not_applied"] for name, row in accounts.items() if name != "lwt")
+    told = {name: row["conditional"] for name, row in accounts.items() if row.get("conditional")}
+    counts = {"not_applied": accounts["lwt"]["not_applied"]["put"], "answered": accounts["lwt"]["not_applied"]["put"]}
+    assert told == {"lwt": [{"statement": "put", "timed_out": 0, **counts}]}

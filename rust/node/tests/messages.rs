@@ -29,6 +29,8 @@ fn settings_are_understood() {
     round_trips::<GroupSettings>(&golden("group.settings.json"));
     round_trips::<CqlSettings>(&golden("cql.settings.json"));
     round_trips::<CqlSettings>(&golden("cql-own.settings.json"));
+    round_trips::<CqlSettings>(&golden("cql-shaped.settings.json"));
+    round_trips::<ProduceSettings>(&golden("produce-listed.settings.json"));
 }
 
 #[test]
