@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,10 @@ from hypothesis import strategies as st
 
 from hydrotest.analysis.by_test.fault import behind, recovery
 from hydrotest.analysis.statistics.progress import Reading
+from hydrotest.errors import TrialFailedError
+from hydrotest.run.lifecycle.events import Silent
+from hydrotest.run.tests import fault
+from hydrotest.spec.tests.fault import Fault
 
 
 def progress(rate: float, stall: tuple[float, float] | None, catch_up: float = 2.0, seconds: int = 60) -> list[Reading]:
@@ -98,3 +103,28 @@ def test_a_consumer_that_hears_nothing_is_behind_all_the_same() -> None:
     assert found is not None
     assert found.recovered_s == pytest.approx(20, abs=0.5)
     assert found.caught_up_s == pytest.approx(10, abs=0.5)
+
+
+async def test_what_was_taken_away_comes_back_though_the_page_cache_cannot_be_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+
+    class Target:
+        name = "kafka-0"
+
+        async def inject(self, how: str) -> None:
+            done.append(how)
+
+        async def heal(self, how: str) -> None:
+            done.append(f"healed of {how}")
+
+    async def fails(_hosts: object, _run: str) -> dict[str, int]:
+        raise TrialFailedError("the disk is slow")
+
+    monkeypatch.setattr(fault, "evict", fails)
+    test = Fault.model_validate(
+        {"test": "fault", "workloads": ["w"], "rates": {"w": 1}, "service": "kafka-0", "down": "1 ms", "at": "5 s", "cold": True}
+    )
+    bench = SimpleNamespace(runner=SimpleNamespace(sampling=None), listener=Silent(), systems={}, run="r")
+    with pytest.raises(TrialFailedError):
+        await fault.Strike(test, bench, 0.0)._inject(Target(), "kill")  # type: ignore[arg-type]
+    assert done == ["kill", "healed of kill"]

@@ -10,7 +10,7 @@ import pytest
 
 from hydrotest.analysis.by_test.groups import group_rows
 from hydrotest.analysis.integrity.groups import group_fates
-from hydrotest.errors import BadInputError, OverdueError
+from hydrotest.errors import BadInputError, OverdueError, TrialFailedError
 from hydrotest.hosts.deadlines import Patience
 from hydrotest.load.kafka_group import Members, properties
 from hydrotest.report.groups import groups_sheet, rebalances_sheet
@@ -64,6 +64,12 @@ def test_members_are_targets_of_faults(tmp_path: Path) -> None:
         (", assignor: uniform", "", TOGETHER, 9),
         (", protocol: consumer, session: 6 s", "", TOGETHER, 9),
         (", session: 2 s", "", TOGETHER, 9),
+        (", session: 2 s", ", config: {group.min.session.timeout.ms: 3000}", TOGETHER, 9),
+        (", session: 1 h", "", TOGETHER, 9),
+        (", protocol: consumer", ", config: {group.consumer.session.timeout.ms: soon}", TOGETHER, 6),
+        (", config: {group.instance.id: x}", "", TOGETHER, 9),
+        (", config: {heartbeat.interval.ms: 100}", "", TOGETHER, 9),
+        (", heap: 1 MiB", "", TOGETHER, 9),
         (", config: {group.id: x}", "", TOGETHER, 9),
         (", config: {ssl.truststore.location: x}", "", TOGETHER, 9),
         (", groups: 100", "", TOGETHER, 9),
@@ -86,6 +92,22 @@ def test_more_members_than_partitions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInputError) as raised:
         read(tmp_path, members=7)
     assert raised.value.line == 9
+
+
+def test_what_is_assigned_by_topic_needs_a_partition_of_each(tmp_path: Path) -> None:
+    topics = FILE.replace("partitions: 6", "partitions: 2, topics: 3")
+
+    def checked(assignor: str) -> None:
+        path = tmp_path / "topics.yaml"
+        path.write_text(topics.replace("%READERS%", assignor).replace("%MEMBERS%", "3").replace("%KAFKA%", "").replace("%TESTS%", TOGETHER))
+        load_experiment(path)
+
+    for others in (", assignor: roundrobin", ", assignor: cooperative-sticky", ", protocol: consumer"):
+        checked(others)
+    for by_topic in ("", ", assignor: range", ", protocol: consumer, assignor: range"):
+        with pytest.raises(BadInputError) as raised:
+            checked(by_topic)
+        assert raised.value.line == 9
 
 
 def test_a_session_may_be_shorter_where_brokers_allow_it(tmp_path: Path) -> None:
@@ -136,6 +158,22 @@ def test_what_is_asked_of_members_is_waited_for() -> None:
         assert [one["act"] for one in node.commands] == ["kill", "kill"]
         with pytest.raises(OverdueError):
             await members.act([(0, 1)], "join", Patience.of(a_moment=0.05))
+        members.on_event({"group": 0, "member": 1, "is_there": True})  # too late for anybody
+
+    asyncio.run(body())
+
+
+def test_what_is_asked_of_members_that_are_gone_costs_the_trial_only() -> None:
+    async def body() -> None:
+        members = Members()
+        members.run_by(Asked())  # type: ignore[arg-type]
+        asked = asyncio.create_task(members.act([(0, 1)], "join", Patience.of(a_moment=5.0)))
+        await asyncio.sleep(0.01)
+        members.run_by(None)  # its generator has failed
+        with pytest.raises(TrialFailedError):
+            await asked
+        with pytest.raises(TrialFailedError):
+            await members.act([(0, 1)], "kill", Patience.of(a_moment=5.0))
 
     asyncio.run(body())
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Literal
 
+from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.deadlines import Patience, within
@@ -20,6 +21,7 @@ Act = Literal["kill", "leave", "pause", "resume", "join"]
 Member = tuple[int, int]
 """The number of a group, and of a member in it."""
 
+GONE = "the members of the groups are gone"
 SETTLE_S = 90.0
 """From the start of the JVMs until each partition has a reader, on a slow machine."""
 DRAIN_S = 15.0
@@ -42,18 +44,25 @@ class Members:
         self._waiting: dict[tuple[Member, bool], list[asyncio.Future[None]]] = defaultdict(list)
 
     def run_by(self, node: Node | None) -> None:
-        """The node that runs them; None: they are gone."""
+        """The node that runs them; None: they are gone, and what is asked of them is not done."""
         self._node = node
+        for futures in self._waiting.values():
+            for future in futures:
+                if not future.done():
+                    future.set_exception(TrialFailedError(GONE))
         self._waiting.clear()
 
     def on_event(self, event: Event) -> None:
         """Takes in that something that was asked for is done."""
         for future in self._waiting.pop(((event["group"], event["member"]), event["is_there"]), []):
-            future.set_result(None)
+            if not future.done():  # nobody waits for what comes too late
+                future.set_result(None)
 
     async def act(self, which: Sequence[Member], act: Act, patience: Patience) -> None:
-        """Does something with members, all at once, and returns when it is done. Raises `OverdueError`."""
-        assert self._node is not None  # a fault strikes while the load runs
+        """Does something with members, all at once, and returns when it is done. Raises `OverdueError`, and `TrialFailedError`
+        where they are gone: their generator has failed."""
+        if self._node is None:
+            raise TrialFailedError(GONE)
         is_there = act in ("resume", "join")
         done: list[asyncio.Future[None]] = []
         for group, member in which:
@@ -67,7 +76,7 @@ class Members:
 def properties(workload: KafkaGroup, endpoints: Sequence[str]) -> dict[str, str]:
     """Settings of Kafka's consumer."""
     own: dict[str, object] = {
-        "bootstrap.servers": ",".join(endpoints), "auto.offset.reset": "earliest", "group.protocol": workload.protocol,
+        "bootstrap.servers": ",".join(endpoints), "auto.offset.reset": "none", "group.protocol": workload.protocol,
         "isolation.level": workload.isolation, "enable.auto.commit": str(workload.commit == "auto").lower(),
         "auto.commit.interval.ms": round(workload.commit_every * 1e3),
     }  # fmt: skip

@@ -58,6 +58,8 @@ def _parts(rows: Sequence[ConsumerGroup]) -> list[str]:
     parts = [f"{read:,} records were read, {again:,} of them again" if again else f"{read:,} records were read, none twice"]
     if missed:
         parts.append(f"{missed:,} WERE NOT READ AT ALL")
+    if unread := sum(row.unread for row in rows):
+        parts.append(f"{unread:,} were still unread at the end")
     rebalances = [one for row in rows for one in row.rebalances]
     for cause in dict.fromkeys(one.cause for one in rebalances):
         own = [one for one in rebalances if one.cause == cause]

@@ -32,6 +32,8 @@ RECORD_BYTES_MAX = 1_000_000
 BATCH_BYTES_MAX = 1_048_588
 """Kafka's default for message.max.bytes."""
 LEVEL_LETTERS_MAX = 8
+HEADERS_BESIDE_STAMP_MAX = 62
+"""With one more, their number takes one byte (rust/kafka/src/record.rs)."""
 CONSUMER_CONNECTIONS = 2
 """One answer is checked while the other is on its way."""
 DELETED_AFTER_S = 60.0
@@ -304,6 +306,9 @@ class KafkaProduce(Scheduled):
                 "behind the 24 B that account for a record nobody looks for a schema registry's header",
                 "Write `stamp: header`, too.",
             )
+        if self.has_stamp_in_header and self.headers is not None and self.headers.count > HEADERS_BESIDE_STAMP_MAX:
+            raise checker.fail((*place, "headers"), f"{self.headers.count} headers are too many beside the one that accounts for a record",
+                               f"Take at most {HEADERS_BESIDE_STAMP_MAX}.")  # fmt: skip
         for key in ("record_size", "compressible", "levels"):
             if key in self.model_fields_set:
                 raise checker.fail(

@@ -21,8 +21,9 @@ MEMBERS_MAX = 200
 """Members of all groups of a workload: each is a JVM."""
 SESSION_S = 45.0
 """Kafka's default of `session.timeout.ms` and of `group.consumer.session.timeout.ms`."""
-SESSION_S_MIN = 6.0
-"""Brokers' default of `group.min.session.timeout.ms`."""
+SESSION_S_MIN, SESSION_S_MAX = 6.0, 1800.0
+"""Brokers' defaults of `group.min.session.timeout.ms` and `group.max.session.timeout.ms`."""
+HEAP_MIN = 32 * MIB
 HEARTBEATS_PER_SESSION = 3
 """Kafka recommends no fewer."""
 OWN_SETTINGS = {
@@ -37,6 +38,8 @@ OWN_SETTINGS = {
     "partition.assignment.strategy": "write `assignor`",
     "isolation.level": "write `isolation`",
     "session.timeout.ms": "write `session`",
+    "heartbeat.interval.ms": "it follows `session`",
+    "group.instance.id": "two members of one id would fence each other",
     "key.deserializer": "members take records as they are",
     "value.deserializer": "members take records as they are",
 }
@@ -56,6 +59,17 @@ def member_service(workload: str, group: int, member: int) -> str:
 def members_service(workload: str) -> str:
     """The name of all members of all groups, as the target of a fault."""
     return f"kafka-members-{workload}"
+
+
+def _broker_s(kafka: Kafka, key: str, default_s: float, checker: Checker) -> float:
+    """A setting of brokers in milliseconds, in seconds."""
+    value = kafka.config.get(key, default_s * 1e3)
+    try:
+        return float(value) / 1e3
+    except ValueError:
+        raise checker.fail(
+            ("systems", "kafka", "config", key), f"{key} is {value!r}, and must be a number", "Write milliseconds."
+        ) from None
 
 
 class KafkaGroup(Workload):
@@ -132,6 +146,14 @@ class KafkaGroup(Workload):
         if self.members > source.partitions_in_all:
             raise checker.fail((*place, "members"), f"{self.members} members share {source.partitions_in_all} partitions: some would have none",
                                "Take fewer members, or more `partitions`.")  # fmt: skip
+        by_topic = self.assignor == "range" or (self.protocol == "classic" and self.assignor is None)
+        if by_topic and self.members > source.partitions:
+            raise checker.fail((*place, "members"), f"{self.members} members share the {source.partitions} partitions of each topic: some would have none",
+                               f"Take fewer members, or another `assignor`, e.g. {ASSIGNORS[self.protocol][-1 if self.protocol == 'classic' else 0]}.")  # fmt: skip
+        if self.heap < HEAP_MIN:
+            raise checker.fail(
+                (*place, "heap"), f"a JVM with Kafka's consumer does not run in {self.heap:,} B", f"Take at least {HEAP_MIN >> 20} MiB."
+            )
         if self.groups * self.members > MEMBERS_MAX:
             raise checker.fail(
                 (*place, "members"), f"{self.groups * self.members} members are more than {MEMBERS_MAX}; each is a JVM", "Take fewer."
@@ -164,9 +186,14 @@ class KafkaGroup(Workload):
         if self.protocol == "consumer" and "session" in self.model_fields_set:
             raise checker.fail((*place, "session"), "with `protocol: consumer` brokers have the session's timeout",
                                "Write group.consumer.session.timeout.ms, and group.consumer.min.session.timeout.ms, under `config` of kafka.")  # fmt: skip
-        if self.session < SESSION_S_MIN and "group.min.session.timeout.ms" not in kafka.config:
-            raise checker.fail((*place, "session"), f"brokers take no session below {SESSION_S_MIN:g} s by default",
-                               "Take a longer one, or set group.min.session.timeout.ms under `config` of kafka.")  # fmt: skip
+        if self.protocol == "consumer":
+            _broker_s(kafka, "group.consumer.session.timeout.ms", SESSION_S, checker)
+            return
+        least = _broker_s(kafka, "group.min.session.timeout.ms", SESSION_S_MIN, checker)
+        most = _broker_s(kafka, "group.max.session.timeout.ms", SESSION_S_MAX, checker)
+        if not least <= self.session <= most:
+            raise checker.fail((*place, "session"), f"brokers take sessions from {least:g} s to {most:g} s, and not {self.session:g} s",
+                               "Take another one, or set group.min.session.timeout.ms or group.max.session.timeout.ms under `config` of kafka.")  # fmt: skip
 
     def refusal(self, name: str, test: str) -> Refusal | None:
         if test in ("combined", "fault", "soak"):

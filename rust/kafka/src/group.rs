@@ -121,7 +121,8 @@ struct Groups {
     joining: Vec<Who>,
     sender: Sender<Message>,
     messages: Receiver<Message>,
-    memory_bytes: BTreeMap<u32, u64>,
+    /// The most of each member, of whichever of its processes.
+    memory_bytes: BTreeMap<Who, u64>,
     under: Option<(Window, Arc<Mutex<Recorder>>)>,
     /// The load is over; what is read from now on is accounted for, but no longer counted.
     ended: bool,
@@ -268,10 +269,7 @@ impl Groups {
             while monotonic_ns() < window.end_ns && !window.stop.load(Relaxed) {
                 let seen = end_offsets(&access, &leaders, &names, which);
                 match seen {
-                    Ok(ends) => {
-                        *known.lock().unwrap_or_else(PoisonError::into_inner) =
-                            ends.values().map(|end| end.cast_unsigned()).collect();
-                    }
+                    Ok(ends) => raise(&known, &ends),
                     // Without a leader the lag is that of the last look, until there is one.
                     Err(_) => {
                         if let Ok((anew, _)) = await_ends(&access, &names) {
@@ -467,8 +465,7 @@ impl Groups {
         if self.settings.committed {
             await_decisions(&self.access, &leaders, &self.names, &ends)?;
         }
-        *self.ends.lock().unwrap_or_else(PoisonError::into_inner) =
-            ends.values().map(|end| end.cast_unsigned()).collect();
+        raise(&self.ends, &ends);
         let give_up = Instant::now() + Duration::try_from_secs_f64(self.settings.drain_s)?;
         while self.has_lag() && Instant::now() < give_up && !window.stop.load(Relaxed) && self.fatal.is_none() {
             self.turn(window);
@@ -499,9 +496,10 @@ impl Groups {
 
     /// The most memory of each process, as far as it is known before its end.
     fn note_memory(&mut self) {
-        for process in self.processes.values() {
+        for (who, process) in &self.processes {
             let bytes = peak_memory_bytes_of(&process.pid.to_string());
-            self.memory_bytes.insert(process.pid, bytes);
+            let most = self.memory_bytes.entry(*who).or_default();
+            *most = bytes.max(*most);
         }
     }
 
@@ -514,7 +512,7 @@ impl Groups {
             .groups
             .iter()
             .map(|group| {
-                let found: Vec<Value> = rebalances(&group.changes, self.leaders.len())
+                let found: Vec<Value> = rebalances(&group.changes, self.leaders.len(), monotonic_ns())
                     .into_iter()
                     .filter(|one| (start_ns..end_ns).contains(&one.began_ns))
                     .map(|one| {
@@ -529,6 +527,14 @@ impl Groups {
             })
             .collect();
         json!({"groups": groups, "fatal": self.fatal})
+    }
+}
+
+/// Takes in the ends of a look. Another one may have begun earlier, and end later.
+fn raise(known: &Mutex<Vec<u64>>, seen: &BTreeMap<i32, i64>) {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    for (end, seen) in known.iter_mut().zip(seen.values()) {
+        *end = seen.cast_unsigned().max(*end);
     }
 }
 

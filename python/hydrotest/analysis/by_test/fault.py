@@ -126,7 +126,9 @@ def _workload(measured: Measured, fault: FaultRecord) -> FaultWorkload:
         # Records in flight in all of a dataflow, not only in its last topic.
         own = own.behind(measured.source.progress)
     progress = [reading for reading in own.readings(start) if reading.at_s <= measured.end_s - start]
-    if load.kind in ("kafka-consume", "kafka-group") and load.offered and progress:
+    # Groups report what they leave out together with markers of transactions, which nobody offers.
+    knows_share = load.kind == "kafka-consume" or (load.kind == "kafka-group" and not outcome.counts.skipped)
+    if knows_share and load.offered and progress:
         progress = behind(progress, load.offered * readable_share(outcome))
     found = recovery(progress, struck, ready, in_batches=measured.source is not None)
     # Histograms are a second wide: the second of the injection, or just before it, no longer counts as

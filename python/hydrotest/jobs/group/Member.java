@@ -21,11 +21,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.zip.CRC32C;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.InvalidOffsetException;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaException;
@@ -130,6 +132,9 @@ public final class Member implements ConsumerRebalanceListener {
         records = consumer.poll(POLL);
       } catch (WakeupException leaving) {
         continue;
+      } catch (InvalidOffsetException gone) {
+        begin(gone.partitions());
+        continue;
       }
       long now = System.nanoTime();
       if (!records.nextOffsets().isEmpty()) {
@@ -140,15 +145,39 @@ public final class Member implements ConsumerRebalanceListener {
         committedNs = now;
         commit(commit == Commit.SYNC);
       }
-      if (commits > commitsSaid) {
-        commitsSaid = commits;
-        send(frame(COMMITTED, System.nanoTime(), Long.BYTES).putLong(commits));
-      }
+      sayCommits();
     }
     if (commit != Commit.AUTO) {
       commit(true);
+      if (isBehindCommit) {
+        commit(true); // what woke it up for leaving may have ended the first one
+      }
+      sayCommits();
     }
     consumer.close(CloseOptions.timeout(CLOSE));
+  }
+
+  private void sayCommits() throws IOException {
+    if (commits > commitsSaid) {
+      commitsSaid = commits;
+      send(frame(COMMITTED, System.nanoTime(), Long.BYTES).putLong(commits));
+    }
+  }
+
+  /** Begins where there are records: nobody has committed anything, or what was committed is removed. The jump is reported. */
+  private void begin(Set<TopicPartition> partitions) {
+    consumer.seekToBeginning(partitions);
+    next.keySet().removeAll(partitions);
+  }
+
+  private long position(TopicPartition partition) {
+    while (true) {
+      try {
+        return consumer.position(partition);
+      } catch (InvalidOffsetException none) {
+        consumer.seekToBeginning(none.partitions());
+      }
+    }
   }
 
   /** Commits what is reported. A commit that fails is repeated with a later one; one of a member that is no longer is void. */
@@ -250,7 +279,7 @@ public final class Member implements ConsumerRebalanceListener {
     for (TopicPartition partition : assigned) {
       frame.putInt(number(partition));
       // Where the group has committed to. What lies between, and the group did not read, is missed.
-      next.put(partition, consumer.position(partition));
+      next.put(partition, position(partition));
       frame.putLong(next.get(partition));
     }
     sendNow(frame);

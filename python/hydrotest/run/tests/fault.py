@@ -73,21 +73,27 @@ class Strike:
             if ended is not None:
                 await watch.unwatch(ended.host.name, ended.name)
             await asyncio.sleep(max(0.0, began + self.test.down - time.time()))
-            if self.test.cold:
-                hosts = list({host.name: host for system in self.bench.systems.values() for host in system.hosts}.values())
-                evicted = await evict(hosts, self.bench.run)
-                self.bench.runner.folder.journal("page cache evicted", by_host=evicted)
         except BaseException:
             # A run that is being ended starts nothing again. But its lab may stay up, and a paused service
             # could not end.
             if isinstance(one, NetnsHost) or action == "pause":
                 await one.heal(action)
             raise
-        await one.heal(action)
+        try:
+            await self._cool()
+        finally:  # what is taken away comes back, whatever else fails
+            await one.heal(action)
         back = time.time()
         if ended is not None:
             await watch.watch(ended.host.name, ended.name, ended.pid, ended.gauges_url)
         return gone, back
+
+    async def _cool(self) -> None:
+        """Takes what the systems have on their disks out of the page cache, if the test wants that."""
+        if self.test.cold:
+            hosts = list({host.name: host for system in self.bench.systems.values() for host in system.hosts}.values())
+            evicted = await evict(hosts, self.bench.run)
+            self.bench.runner.folder.journal("page cache evicted", by_host=evicted)
 
     async def _until_ready(self, systems: Sequence[System], there: Sequence[RunningService]) -> list[str]:
         """Returns when the systems serve. Restarts services that end meanwhile, and returns their names.

@@ -1,8 +1,12 @@
 //! Who reads which partition, and the times at which nobody does: rebalances, as the records see them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+
+/// A member that joins is the cause of what happens within this time after its first partition: with assignment one by one the
+/// others give up theirs at their own next heartbeats (3 s, and 5 s with KIP-848).
+const JOINED_NS: u64 = 10_000_000_000;
 
 /// Something that happened to a member of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +106,8 @@ impl Ownership {
 }
 
 /// The rebalances of a group, from all that happened to it, in any order: members report through pipes of their own.
-pub fn rebalances(changes: &[Change], partitions: usize) -> Vec<Rebalance> {
+/// `end_ns`: until when it was observed.
+pub fn rebalances(changes: &[Change], partitions: usize, end_ns: u64) -> Vec<Rebalance> {
     let mut changes = changes.to_vec();
     changes.sort_by_key(|change| change.at_ns);
     let mut ownership = Ownership::new(partitions);
@@ -115,7 +120,8 @@ pub fn rebalances(changes: &[Change], partitions: usize) -> Vec<Rebalance> {
     let mut moved = BTreeSet::new();
     // The last thing that was done on purpose, until a rebalance was seen; and who was started and has no partition yet.
     let mut cause = Cause::Unasked;
-    let mut joining = BTreeSet::new();
+    // When each of those was given its first; the others give theirs up one after the other.
+    let mut joining: BTreeMap<u32, Option<u64>> = BTreeMap::new();
     for change in &changes {
         let before = ownership.owners.clone();
         match &change.what {
@@ -125,14 +131,21 @@ pub fn rebalances(changes: &[Change], partitions: usize) -> Vec<Rebalance> {
             }
             What::Resumed => {
                 paused.remove(&change.member);
+                if !ownership.owners.contains(&Some(change.member)) {
+                    // It was taken for dead meanwhile, and has to join again.
+                    joining.insert(change.member, None);
+                }
             }
+            // It began with `Leaves`.
+            What::Gone(Cause::Leave) => {}
             What::Gone(why) => cause = *why,
             What::Leaves => cause = Cause::Leave,
             What::Joins => {
-                joining.insert(change.member);
+                joining.insert(change.member, None);
             }
             What::Assigned(_) | What::Revoked(_) => {}
         }
+        joining.retain(|_, given_ns| given_ns.is_none_or(|given_ns| change.at_ns <= given_ns + JOINED_NS));
         ownership.apply(change);
         for index in 0..partitions {
             let reader = ownership.owners[index].filter(|member| !paused.contains(member));
@@ -165,8 +178,10 @@ pub fn rebalances(changes: &[Change], partitions: usize) -> Vec<Rebalance> {
                 _ => {}
             }
         }
-        if matches!(&change.what, What::Assigned(partitions) if !partitions.is_empty()) {
-            joining.remove(&change.member);
+        if matches!(&change.what, What::Assigned(partitions) if !partitions.is_empty())
+            && let Some(given_ns) = joining.get_mut(&change.member)
+        {
+            given_ns.get_or_insert(change.at_ns);
         }
         if since.iter().all(Option::is_none)
             && let Some(one) = open.take()
@@ -175,7 +190,14 @@ pub fn rebalances(changes: &[Change], partitions: usize) -> Vec<Rebalance> {
             cause = Cause::Unasked;
         }
     }
-    found.extend(open.map(|one| closed(one, None, &mut stopped, &mut moved)));
+    found.extend(open.map(|mut one| {
+        let still = since
+            .iter()
+            .flatten()
+            .map(|(from_ns, _)| end_ns.saturating_sub(*from_ns));
+        one.longest_ns = one.longest_ns.max(still.max().unwrap_or(0));
+        closed(one, None, &mut stopped, &mut moved)
+    }));
     found
 }
 
@@ -210,7 +232,7 @@ mod tests {
     }
 
     fn after(more: Vec<Change>) -> Vec<Rebalance> {
-        rebalances(&[settled(), more].concat(), 4)
+        rebalances(&[settled(), more].concat(), 4, 1_000)
     }
 
     #[test]
@@ -245,10 +267,40 @@ mod tests {
             change(170, 0, What::Revoked(vec![2])),
             change(175, 1, What::Assigned(vec![2])),
             change(200, 0, What::Revoked(vec![3])),
-            change(205, 0, What::Assigned(vec![3])),
+            change(205, 1, What::Assigned(vec![3])),
+            change(JOINED_NS + 200, 0, What::Revoked(vec![0])),
+            change(JOINED_NS + 205, 0, What::Assigned(vec![0])),
         ]);
         let causes: Vec<Cause> = found.iter().map(|one| one.cause).collect();
-        assert_eq!(causes, [Cause::Kill, Cause::Join, Cause::Unasked]);
+        assert_eq!(causes, [Cause::Kill, Cause::Join, Cause::Join, Cause::Unasked]);
+    }
+
+    #[test]
+    fn who_was_taken_for_dead_joins_when_it_goes_on() {
+        let found = after(vec![
+            change(100, 1, What::Paused),
+            change(145, 0, What::Assigned(vec![2, 3])),
+            change(160, 1, What::Resumed),
+            change(170, 0, What::Revoked(vec![3])),
+            change(175, 1, What::Assigned(vec![3])),
+        ]);
+        let causes: Vec<Cause> = found.iter().map(|one| one.cause).collect();
+        assert_eq!(causes, [Cause::Pause, Cause::Join]);
+    }
+
+    #[test]
+    fn the_late_end_of_a_process_that_left_is_no_cause() {
+        let found = after(vec![
+            change(100, 1, What::Leaves),
+            change(101, 1, What::Revoked(vec![2, 3])),
+            change(110, 0, What::Assigned(vec![2, 3])),
+            change(120, 1, What::Gone(Cause::Leave)),
+            change(130, 1, What::Joins),
+            change(140, 0, What::Revoked(vec![2])),
+            change(145, 1, What::Assigned(vec![2])),
+        ]);
+        let causes: Vec<Cause> = found.iter().map(|one| one.cause).collect();
+        assert_eq!(causes, [Cause::Leave, Cause::Join]);
     }
 
     #[test]
@@ -288,7 +340,7 @@ mod tests {
     #[test]
     fn what_has_no_reader_at_the_end_is_not_over() {
         let found = after(vec![change(100, 1, What::Gone(Cause::Kill))]);
-        assert_eq!(found[0].ended_ns, None);
+        assert_eq!((found[0].ended_ns, found[0].longest_ns), (None, 900));
     }
 
     #[test]
