@@ -1,4 +1,4 @@
-"""A real ring in two data centres: each has as many replicas as it is told to have."""
+"""A real ring in two data centres: each has the replicas that the experiment gives it."""
 
 from __future__ import annotations
 

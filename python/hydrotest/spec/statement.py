@@ -60,7 +60,7 @@ class Statement(Model):
         return {"name": name, "cql": self.cql, "weight": weight} | ({} if batch is None else {"batch": batch.model_dump()})
 
     def check(self, name: str, place: Path_, checker: Checker) -> None:
-        """Raises `BadInputError` for what is no statement, or no batch."""
+        """Raises `BadInputError` where a statement or its batch is not usable."""
         if not verb(self.cql):
             raise checker.fail((*place, "cql"), f"{name} is blank", "Write a statement, e.g. SELECT … WHERE … = ?.")
         if self.batch is not None and verb(self.cql) not in ("INSERT", "UPDATE", "DELETE"):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from hydrotest.errors import SystemFailedError
+from hydrotest.errors import SystemFailedError, TrialFailedError
 from hydrotest.hosts.lab.netns import NetnsHost
 from hydrotest.run.lifecycle.evicting import evict
 from hydrotest.run.trials.one_trial import OneLevelTest
@@ -67,25 +67,29 @@ class Strike:
         watch, began = self.bench.runner.sampling, time.time()
         self.bench.listener.say(f"{one.name}: {action}")
         ended = one if isinstance(one, RunningService) and action != "pause" else None
+        warm: TrialFailedError | None = None
         try:
             await one.inject(action)
             gone = time.time()
             if ended is not None:
                 await watch.unwatch(ended.host.name, ended.name)
             await asyncio.sleep(max(0.0, began + self.test.down - time.time()))
+            try:
+                await self._cool()
+            except TrialFailedError as error:  # it costs the trial; the next one needs what was taken away
+                warm = error
         except BaseException:
             # A run that is being ended starts nothing again. But its lab may stay up, and a paused service
             # could not end.
             if isinstance(one, NetnsHost) or action == "pause":
                 await one.heal(action)
             raise
-        try:
-            await self._cool()
-        finally:  # what is taken away comes back, whatever else fails
-            await one.heal(action)
+        await one.heal(action)
         back = time.time()
         if ended is not None:
             await watch.watch(ended.host.name, ended.name, ended.pid, ended.gauges_url)
+        if warm is not None:
+            raise warm
         return gone, back
 
     async def _cool(self) -> None:
