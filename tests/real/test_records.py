@@ -63,12 +63,15 @@ SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
     "acknowledged by the leader": (20_000, {"acks": 1}),
     "not idempotent": (20_000, {"idempotent": False}),
     "of several threads": (20_000, {"threads": 3}),
+    "of many producers": (20_000, {"producers": 200, "threads": 3}),
+    "of a thousand producers": (10_000, {"producers": 1_000, "partitions": 24, "linger": "20 ms"}),
+    "of many producers, with keys, in transactions": (5_000, {"producers": 20, "threads": 2, "key": "uniform(0, 1K)", "transactions": {}}),
     "in transactions": (20_000, {"transactions": {"every": "100 ms"}, "threads": 2}),
     "in transactions, closely": (20_000, {"transactions": {"every": "5 ms"}, "key": "uniform(0, 1K)"}),
 }
 
 
-OFTEN = ("of many sizes", "with keys and headers", "zstd", "in transactions", "in many topics, with keys")
+OFTEN = ("of many sizes", "with keys and headers", "zstd", "of many producers", "in transactions", "in many topics, with keys")
 """Those that every change is tested with; the others are in `make test-full`."""
 
 
@@ -86,6 +89,7 @@ async def test_every_record_arrives_once_and_intact(shape: str, bench: Bench) ->
     assert load.fates is not None
     assert load.outcome is not None
     assert load.outcome.errors == {}
+    assert len({one["producer"] for one in load.outcome.extra["acked"]}) == settings.get("producers", settings.get("threads", 1))
     assert load.fates.sent == pytest.approx(2 * rate, rel=0.05)
     assert load.fates.seen == load.fates.acked == load.fates.sent
     assert (load.fates.lost, load.fates.duplicated, load.fates.corrupted, load.fates.out_of_order) == (0, 0, 0, 0)
@@ -124,8 +128,9 @@ async def test_a_rate_that_changes_offers_all_that_is_due(bench: Bench) -> None:
 
 
 @pytest.mark.long
-async def test_without_acknowledgements_loss_is_not_known_and_what_arrived_is(bench: Bench) -> None:
-    load = (await pressed(bench, 20_000, {"acks": 0})).load("ingest")
+@pytest.mark.parametrize("producers", [1, 50])
+async def test_without_acknowledgements_loss_is_not_known_and_what_arrived_is(producers: int, bench: Bench) -> None:
+    load = (await pressed(bench, 20_000, {"acks": 0, "producers": producers})).load("ingest")
     assert load.fates is not None
     assert load.outcome is not None
     assert load.outcome.counts.completed > 0.9 * load.fates.sent > 0

@@ -42,6 +42,8 @@ class Cluster:
     """`host:port` of some of its services."""
     tls: Tls | None = None
     login: Login | None = None
+    connects_per_s: float | None = None
+    """Most connections that one client process opens a second; None: as fast as it goes."""
 
     def wire(self) -> dict[str, Any]:
         """`ClusterSettings` of rust/core/src/cluster.rs.
@@ -51,8 +53,10 @@ class Cluster:
         tls, login = self.tls, self.login
         own = None if tls is None else tls.identity
         identity = None if own is None else {"certificate": own.certificate, "key": own.key}
+        pace = {} if self.connects_per_s is None else {"connects_per_s": self.connects_per_s}
         return {
             "addresses": self.addresses,
             "tls": None if tls is None else {"authority": str(tls.authority), "identity": identity},
             "login": None if login is None else {"mechanism": login.mechanism, "user": login.user, "password": login.password},
+            **pace,
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,9 +18,11 @@ from hydrotest.spec.workload import SHARES_MAX
 PARTITION_FETCH_BYTES = 1 << 20
 """Kafka's default for max.partition.fetch.bytes."""
 PRODUCERS_PER_TRIAL = SHARES_MAX
-"""Producer ids set aside for each trial, so that no two trials share one."""
-PRODUCERS_MAX = 1 << 16
+"""Producer ids set aside for each trial at least, so that no two trials share one."""
+IDS_MAX = 1 << 16
 """The ids start again after so many; a topic is written in one trial only."""
+BATCHES_PER_PRODUCER = 2
+"""That keep a producer without schedule busy: one is filled while another is on its way."""
 VERIFY_S_MAX = 600.0
 
 
@@ -64,10 +67,10 @@ async def delete_topics(host: Host, cluster: Cluster, topics: Mapping[str, str |
 def saturating_in_flight(workload: KafkaProduce) -> int:
     """Records in flight that keep every partition's pipeline full.
 
-    Full batches for each of the requests that a connection may have outstanding.
+    Full batches for each of the requests that a connection may have outstanding; and for each producer.
     """
     per_batch = max(1, int(workload.batch_size // (workload.record_bytes + BATCH_BYTES_PER_RECORD)))
-    return workload.in_flight_requests * workload.partitions_in_all * per_batch
+    return max(workload.in_flight_requests * workload.partitions_in_all, BATCHES_PER_PRODUCER * workload.producers_each) * per_batch
 
 
 def producers(name: str, workload: KafkaProduce, hosts: Sequence[Host], cluster: Cluster, topic: str, trial: int,
@@ -81,12 +84,19 @@ def producers(name: str, workload: KafkaProduce, hosts: Sequence[Host], cluster:
         "cluster": cluster.wire(), "topic": topic, "topics": workload.topics, "codec": workload.compression, "acks": workload.acks,
         "idempotent": workload.is_idempotent, "transactions": _transactions(workload), "batch_bytes": workload.batch_size, "linger_ms": workload.linger * 1e3,
         "requests_in_flight": workload.in_flight_requests, "retries": retries,
-        "producer": trial * PRODUCERS_PER_TRIAL % PRODUCERS_MAX,
+        "producers": workload.producers_each, "producer": first_id(workload, len(hosts), trial),
     }  # fmt: skip
     return [
         Generator.of_share(name, workload, share, "produce", settings | {"records": _records(workload, payload and payload(share.host))})
         for share in shared(load, workload.threads, hosts)
     ]
+
+
+def first_id(workload: KafkaProduce, generators: int, trial: int) -> int:
+    """The first id of the producers of a trial; the others follow (rust/kafka/src/client.rs)."""
+    own = generators * workload.threads * math.ceil(workload.producers_each / workload.threads)
+    each = max(PRODUCERS_PER_TRIAL, own)
+    return trial % (IDS_MAX // each) * each
 
 
 def _transactions(workload: KafkaProduce) -> dict[str, float] | None:

@@ -27,8 +27,10 @@ from hydrotest.store.trial_lines import TrialLines
 NICE = -10
 """Requested where allowed; the actual value is kept with the trial."""
 
-CONNECT = Patience.of(connections_to_all_nodes_by_a_slow_machine=SLOW * 100.0)
+CONNECT_S = SLOW * 100.0
 """The generator itself waits for leaders, transactions and each connection at most so long in total."""
+PRODUCER_S = 0.1
+"""One of many producers has its connections within this time, also where 50 a second are opened."""
 SILENT_S_MAX = 60.0
 """A generator reports once a second while it applies load."""
 DRAIN_S = SLOW * 60.0
@@ -109,6 +111,12 @@ class Generator:
         return float(self.settings.get("drain_s", 0.0))
 
     @property
+    def connects_within(self) -> Patience:
+        """How long it may take until it is connected."""
+        return Patience.of(connections_to_all_nodes_by_a_slow_machine=CONNECT_S,
+                           connections_of_many_producers=PRODUCER_S * self.settings.get("producers", 0))  # fmt: skip
+
+    @property
     def give_up_s(self) -> float:
         """The age at which its oldest operation ends its load."""
         return float(self.settings.get("load", {}).get("give_up_s") or 0.0)
@@ -149,7 +157,7 @@ class RunningGenerator:
         node = await generator.host.node(generator.subcommand, generator.settings, program)
         running = cls(generator, node)
         try:
-            ready = await node.expect("ready", CONNECT)
+            ready = await node.expect("ready", generator.connects_within)
         except BaseException:  # a cancelled start must not leave its node behind either
             await node.close()
             raise

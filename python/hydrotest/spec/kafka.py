@@ -112,6 +112,10 @@ TOPICS_MAX = 10_000
 PARTITIONS_MAX = 100_000
 """Of all topics of a workload."""
 REQUESTS_MAX = 1_000
+PRODUCERS_MAX = 1_000
+"""Of a generator."""
+PRODUCED_PARTITIONS_MAX = 1_000_000
+"""Partitions of all producers of a generator: each has batches and an account of its own for each."""
 IDEMPOTENT_REQUESTS_MAX = 5
 """Brokers remember the last five batches of a producer (`ProducerStateEntry.NUM_BATCHES_TO_RETAIN`)."""
 KEPT_BY_US = frozenset({"retention.ms", "retention.bytes", "segment.bytes", "segment.ms", "local.retention.ms", "local.retention.bytes"})
@@ -182,6 +186,17 @@ class KafkaProduce(Scheduled):
         "1, error: 1}. The level is in capitals, padded to 8 B, after the 24 B that account for the record.",
     )
     threads: Count = Field(1, description="Generator threads, sharing one schedule.")
+    producers: Count | None = Field(
+        None,
+        le=PRODUCERS_MAX,
+        description="Producers of each generator, which take records in rotation: each has its own identity, batches and connection to each broker, "
+        "as so many applications have. If not given, one for each thread.",
+    )
+
+    @property
+    def producers_each(self) -> int:
+        """Producers of each generator."""
+        return self.threads if self.producers is None else self.producers
 
     @property
     def value_sizes(self) -> Distribution:
@@ -245,7 +260,7 @@ class KafkaProduce(Scheduled):
 
     @property
     def connections_per_node(self) -> int:
-        return self.threads
+        return self.producers_each
 
     @property
     def operation_bytes(self) -> float:
@@ -278,6 +293,7 @@ class KafkaProduce(Scheduled):
         if kafka.most is not None and self.partitions_in_all > kafka.most.partitions:
             raise checker.fail((*place, "partitions"), f"{self.partitions_in_all} partitions are more than `most` allows: {kafka.most.partitions}",
                                "Take fewer, or raise `most.partitions`.")  # fmt: skip
+        self._check_producers(place, checker)
         self._check_topics(place, checker)
         self._check_payload(place, checker)
         self._check_records(kafka, place, checker)
@@ -315,6 +331,14 @@ class KafkaProduce(Scheduled):
                     (*place, key), f"`payload` and `{key}` exclude each other: values are what the file holds", "Leave one of them out."
                 )
 
+    def _check_producers(self, place: Path_, checker: Checker) -> None:
+        if self.producers_each < self.threads:
+            raise checker.fail((*place, "producers"), f"{self.producers} producers are too few for {self.threads} threads: some would have none",
+                               "Take more, or fewer threads.")  # fmt: skip
+        if self.producers_each * self.partitions_in_all > PRODUCED_PARTITIONS_MAX:
+            raise checker.fail((*place, "producers"), f"{self.producers_each:,} producers of {self.partitions_in_all:,} partitions each are more than "
+                               f"{PRODUCED_PARTITIONS_MAX:,} partitions in a generator", "Take fewer of either.")  # fmt: skip
+
     def _check_topics(self, place: Path_, checker: Checker) -> None:
         """Checks what would make the account of the records false, or the topics useless."""
         if self.partitions_in_all > PARTITIONS_MAX:
@@ -343,6 +367,7 @@ class KafkaProduce(Scheduled):
         shaped += ["compressible"] if self.compressible > 0 else []
         shaped += ["levels"] if self.levels else []
         shaped += ["topics"] if self.topics > 1 else []
+        shaped += ["producers"] if (self.producers or 1) > 1 else []
         shaped += ["payload"] if self.payload is not None else []
         if shaped:
             what = "sizes of record" if shaped[0] == "record_size" else shaped[0]

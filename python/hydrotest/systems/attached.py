@@ -82,6 +82,8 @@ class Look:
     """As in `ClusterFacts`."""
 
 
+CONNECTS_PER_S = 50.0
+"""Other users of a cluster should not notice that hundreds of clients come."""
 NOWHERE = PurePath()
 
 
@@ -154,12 +156,12 @@ class AttachedSystem(System):
 def client_access(endpoints: Sequence[str], security: ClientSecurity, name: str, login: Login | None) -> Cluster:
     """How clients reach a cluster. Raises `BadInputError` where a certificate is not there."""
     if not security.tls:
-        return Cluster(list(endpoints), None, login)
+        return Cluster(list(endpoints), None, login, CONNECTS_PER_S)
     authority = authorities() if security.authority is None else file_text(security.authority, f"`authority` of {name}")
     own = None
     if security.certificate is not None and security.key is not None:
         own = Identity(file_text(security.certificate, f"`certificate` of {name}"), file_text(security.key, f"`key` of {name}"))
-    return Cluster(list(endpoints), Tls(authority, own), login)
+    return Cluster(list(endpoints), Tls(authority, own), login, CONNECTS_PER_S)
 
 
 def check_whole(facts: ClusterFacts) -> None:

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use bytes::BytesMut;
-use hydrotest_core::cluster::{ClusterSettings, Login};
+use hydrotest_core::cluster::{ClusterSettings, Connects, Login};
 use hydrotest_core::socket::Socket;
 use hydrotest_core::tls;
 use rustls::ClientConfig;
@@ -37,6 +37,7 @@ pub(crate) struct Prepared {
 pub(crate) struct Authenticator {
     tls: Option<Arc<ClientConfig>>,
     login: Option<Login>,
+    connects: Connects,
 }
 
 impl Authenticator {
@@ -45,6 +46,7 @@ impl Authenticator {
         Ok(Self {
             tls: settings.tls.as_ref().map(tls::config).transpose()?,
             login: settings.login.clone(),
+            connects: settings.connects(),
         })
     }
 }
@@ -95,6 +97,7 @@ pub(crate) struct Connection {
 impl Connection {
     /// Connects, greets and prepares; blocks. The error is the node's message.
     pub(crate) fn open(address: SocketAddr, config: &ConnectionConfig) -> Result<Self> {
+        config.authenticator.connects.wait();
         let mut socket = Socket::connect(&address, CONNECT_TIMEOUT, CALL_TIMEOUT)
             .with_context(|| format!("node {address} cannot be reached"))?;
         if let Some(config) = &config.authenticator.tls {

@@ -1,6 +1,9 @@
 //! How a system is reached: addresses, encryption and login. The same for every system.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +15,9 @@ pub struct ClusterSettings {
     pub addresses: Vec<String>,
     pub tls: Option<TlsSettings>,
     pub login: Option<Login>,
+    /// Most connections that this process opens a second, where the cluster has other users.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connects_per_s: Option<f64>,
 }
 
 impl ClusterSettings {
@@ -21,7 +27,38 @@ impl ClusterSettings {
             addresses,
             tls: None,
             login: None,
+            connects_per_s: None,
         }
+    }
+
+    /// The pace at which connections may be opened.
+    pub fn connects(&self) -> Connects {
+        Connects {
+            interval: self.connects_per_s.map(|per_s| Duration::from_secs_f64(1.0 / per_s)),
+        }
+    }
+}
+
+/// When this process may open its next connection; its threads share one pace.
+static NEXT: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// How fast connections may be opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Connects {
+    interval: Option<Duration>,
+}
+
+impl Connects {
+    /// Waits until another connection may be opened; blocks.
+    pub fn wait(self) {
+        let Some(interval) = self.interval else { return };
+        let turn = {
+            let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
+            let turn = next.unwrap_or_else(Instant::now).max(Instant::now());
+            *next = Some(turn + interval);
+            turn
+        };
+        sleep(turn.saturating_duration_since(Instant::now()));
     }
 }
 
@@ -74,6 +111,24 @@ impl fmt::Debug for Secret {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn connections_are_opened_no_faster_than_allowed() {
+        let paced = ClusterSettings {
+            connects_per_s: Some(200.0),
+            ..ClusterSettings::plain(Vec::new())
+        };
+        let begun = Instant::now();
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                let connects = paced.connects();
+                std::thread::spawn(move || (0..4).for_each(|_| connects.wait()))
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        // Twelve turns: the last one comes eleven intervals after the first.
+        assert!(begun.elapsed() >= Duration::from_millis(55));
+    }
 
     #[test]
     fn a_password_is_not_shown() {

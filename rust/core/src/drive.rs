@@ -169,8 +169,10 @@ pub fn drive<T: Target>(target: &mut T, pace: Pace, limits: Limits, stop: &Atomi
 }
 
 fn is_hopeless<T: Target>(target: &T, limits: Limits, now: u64) -> bool {
-    match (limits.give_up_ns, target.oldest_intended_ns()) {
-        (Some(bound), Some(oldest)) => now.saturating_sub(oldest) > bound,
-        _ => false,
-    }
+    let Some(bound) = limits.give_up_ns else {
+        return false;
+    };
+    target
+        .oldest_intended_ns()
+        .is_some_and(|oldest| now.saturating_sub(oldest) > bound)
 }

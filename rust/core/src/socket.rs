@@ -1,6 +1,7 @@
 //! A TCP connection for hot loops. Outgoing bytes queue until the socket takes them; arrived bytes stay in
 //! one buffer until they form complete frames. Blocking at first, for handshakes; encrypted on request.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,20 +10,36 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustls::ClientConfig;
 
 use crate::tls::Tls;
 
 const READ_BYTES: usize = 256 << 10;
 
+thread_local! {
+    /// Buffer of a read before it is appended: zeroed once, not per read, and one for all sockets of a thread. It stays in
+    /// the core's cache. Reading straight into `received`, megabytes at a time, saved this copy and made a consumer slower.
+    static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_BYTES]);
+}
+
+/// Lets this process have as many sockets as it may: the soft limit on open files is often 1,024.
+pub fn allow_many() {
+    let allowed = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: allowed.maximum,
+        maximum: allowed.maximum,
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        eprintln!("hydrotest-node: the limit on open files stays at {:?}: {error}", allowed.current);
+    }
+}
+
 /// A connection to a peer.
 #[derive(Debug)]
 pub struct Socket {
     stream: TcpStream,
     received: BytesMut,
-    /// Buffer of a read before it is appended: zeroed once, not per read. It stays in the core's cache.
-    /// Reading straight into `received`, megabytes at a time, saved this copy and made a consumer slower.
-    scratch: Vec<u8>,
     to_send: VecDeque<Bytes>,
     tls: Option<Tls>,
 }
@@ -37,7 +54,6 @@ impl Socket {
         Ok(Self {
             stream,
             received: BytesMut::new(),
-            scratch: vec![0; READ_BYTES],
             to_send: VecDeque::new(),
             tls: None,
         })
@@ -98,32 +114,35 @@ impl Socket {
 
     /// Reads the bytes that have arrived, if any. An error when the peer has closed the connection.
     pub fn receive(&mut self) -> io::Result<()> {
-        match self.stream.read(&mut self.scratch) {
-            Ok(0) => Err(closed()),
-            Ok(read) => self.take_in(read),
+        match self.receive_some() {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
-            Err(error) => Err(error),
+            received => received,
         }
     }
 
-    /// Appends the bytes that a read has left in the scratch buffer.
-    fn take_in(&mut self, read: usize) -> io::Result<()> {
-        match &mut self.tls {
-            None => {
-                self.received.extend_from_slice(&self.scratch[..read]);
-                Ok(())
+    /// One read; what it yields is appended.
+    fn receive_some(&mut self) -> io::Result<()> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let read = self.stream.read(scratch)?;
+            if read == 0 {
+                return Err(closed());
             }
-            Some(tls) => tls.decrypt(&self.scratch[..read], &mut self.received),
-        }
+            match &mut self.tls {
+                None => {
+                    self.received.extend_from_slice(&scratch[..read]);
+                    Ok(())
+                }
+                Some(tls) => tls.decrypt(&scratch[..read], &mut self.received),
+            }
+        })
     }
 
     /// Reads until some bytes have arrived; an error after the timeout of calls. While the socket blocks.
     pub fn await_some(&mut self) -> io::Result<()> {
         let before = self.received.len();
         loop {
-            match self.stream.read(&mut self.scratch) {
-                Ok(0) => return Err(closed()),
-                Ok(read) => self.take_in(read)?,
+            match self.receive_some() {
+                Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     return Err(io::Error::new(ErrorKind::TimedOut, "the peer did not answer"));
                 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use hydrotest_core::cluster::{ClusterSettings, Login};
+use hydrotest_core::cluster::{ClusterSettings, Connects, Login};
 use hydrotest_core::tls;
 use kafka_protocol::messages::{SaslAuthenticateRequest, SaslHandshakeRequest};
 use kafka_protocol::protocol::StrBytes;
@@ -19,6 +19,7 @@ pub struct Access {
     bootstrap: Vec<String>,
     tls: Option<Arc<ClientConfig>>,
     login: Option<Login>,
+    connects: Connects,
 }
 
 impl Access {
@@ -28,11 +29,13 @@ impl Access {
             bootstrap: settings.addresses.clone(),
             tls: settings.tls.as_ref().map(tls::config).transpose()?,
             login: settings.login.clone(),
+            connects: settings.connects(),
         })
     }
 
     /// A connection to the broker at `host:port`.
     pub fn open(&self, address: &str) -> Result<Connection> {
+        self.connects.wait();
         let mut connection = Connection::open(address, self.tls.as_ref())?;
         if let Some(login) = &self.login {
             log_in(&mut connection, login)

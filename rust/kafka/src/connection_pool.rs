@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use anyhow::{Context, Result, bail};
-use hydrotest_core::socket::wait;
+use hydrotest_core::socket::{Socket, wait};
 
 use crate::connection::Connection;
 use crate::metadata_refresher::MetadataRefresher;
@@ -210,12 +210,15 @@ impl<T> ConnectionPool<T> {
         passes
     }
 
+    /// The sockets of all slots; None where the connection is lost.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = Option<&Socket>> {
+        self.slots
+            .iter()
+            .map(|slot| slot.connection.as_ref().map(Connection::socket))
+    }
+
     /// Waits until a connection is ready, or `timeout_ns` has passed; returns the ready slots.
     pub(crate) fn wait(&self, timeout_ns: u64) -> Result<Vec<usize>> {
-        let sockets = self
-            .slots
-            .iter()
-            .map(|slot| slot.connection.as_ref().map(Connection::socket));
-        wait(sockets, timeout_ns).context("poll failed")
+        wait(self.sockets(), timeout_ns).context("poll failed")
     }
 }

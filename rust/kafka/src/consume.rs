@@ -127,7 +127,7 @@ impl Consumer {
         if settings.committed && !follows {
             await_decisions(&access, &leaders, &names, &ends)?;
         }
-        let refresher = || MetadataRefresher::new(&access, &names, settings.connections);
+        let refresher = || MetadataRefresher::new(&access, &names, settings.connections, 1);
         let mut pool = ConnectionPool::new(settings.retries.then(refresher));
         // By broker: its slots, and the number of its partitions that were assigned.
         let mut of_broker: BTreeMap<&str, (Vec<usize>, usize)> = BTreeMap::new();

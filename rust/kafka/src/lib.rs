@@ -7,6 +7,7 @@ pub mod admin;
 pub mod batch;
 pub mod batch_reader;
 mod checker;
+mod client;
 pub mod compression;
 pub mod connection;
 mod connection_pool;

@@ -12,6 +12,9 @@ use crate::partitions::{Leaders, ask_leaders};
 
 /// Interval between two rounds; Kafka's own `reconnect.backoff.ms`.
 const BACKOFF: Duration = Duration::from_millis(50);
+/// With many clients the interval is this much for each of them, so that all together ask at most a thousand times a second. For a
+/// thousand clients that is Kafka's own `reconnect.backoff.max.ms`.
+const BACKOFF_PER_CLIENT: Duration = Duration::from_millis(1);
 
 /// The result of a round; some leaders may not have been reached yet.
 pub(crate) struct Found {
@@ -25,15 +28,18 @@ pub(crate) struct MetadataRefresher {
     names: Vec<String>,
     /// Connections opened to each broker.
     per_broker: usize,
+    backoff: Duration,
     search: Option<BackgroundTask<Found>>,
 }
 
 impl MetadataRefresher {
-    pub(crate) fn new(access: &Access, names: &[String], per_broker: usize) -> Self {
+    /// For one of `clients` that look for leaders at the same time, and open `per_broker` connections to each broker.
+    pub(crate) fn new(access: &Access, names: &[String], per_broker: usize, clients: u32) -> Self {
         Self {
             access: access.clone(),
             names: names.to_vec(),
             per_broker,
+            backoff: BACKOFF.max(BACKOFF_PER_CLIENT * clients),
             search: None,
         }
     }
@@ -46,7 +52,7 @@ impl MetadataRefresher {
     pub(crate) fn refresh(&mut self, mut connected: Vec<String>) {
         let (access, names, per_broker) = (self.access.clone(), self.names.clone(), self.per_broker);
         let round = move |sender: &Sender<Found>| round(&access, &names, per_broker, &mut connected, sender);
-        self.search = Some(BackgroundTask::spawn(BACKOFF, round));
+        self.search = Some(BackgroundTask::spawn(self.backoff, round));
     }
 
     /// The result since the last call, if there is one.

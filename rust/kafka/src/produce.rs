@@ -12,7 +12,6 @@ use hydrotest_core::wire::Outcome;
 
 use crate::access::Access;
 use crate::partitions::leaders;
-use crate::payload::PRODUCERS_MAX;
 use crate::producer::{Produced, Producer};
 use crate::settings::ProduceSettings;
 use crate::throttle::Throttled;
@@ -28,10 +27,6 @@ pub fn run(settings: &ProduceSettings, control: &Control) -> Result<Option<Outco
     ensure!(
         settings.transactions.is_none() || settings.idempotent,
         "a transactional producer is idempotent too"
-    );
-    ensure!(
-        settings.producer + settings.load.shares <= PRODUCERS_MAX,
-        "producer ids end at {PRODUCERS_MAX}"
     );
     settings.load.check().map_err(anyhow::Error::msg)?;
     let access = Access::new(&settings.cluster)?;

@@ -14,13 +14,13 @@ use hydrotest_core::trial::Window;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
+use crate::client::{Clients, Now};
 use crate::compression::Codec;
-use crate::flight::{Op, Records, record_span};
-use crate::murmur::partition_of;
+use crate::flight::{Records, record_span};
 use crate::partitions::Leaders;
 use crate::payload::tagged;
 use crate::record::RecordGenerator;
-use crate::record_accumulator::{End, RecordAccumulator};
+use crate::record_accumulator::End;
 use crate::settings::ProduceSettings;
 use crate::throttle::Throttled;
 
@@ -62,13 +62,9 @@ pub(crate) struct Produced {
 
 pub(crate) struct Producer {
     settings: ProduceSettings,
-    id: u32,
     share: u64,
     generator: RecordGenerator,
-    accumulator: RecordAccumulator,
-    /// The partition whose batch takes records without a key. Batches rotate, records stick (Kafka's uniform
-    /// sticky partitioner).
-    turn: usize,
+    clients: Clients,
     in_flight: u64,
     completed_late: u64,
     ended: bool,
@@ -80,19 +76,16 @@ pub(crate) struct Producer {
 
 impl Producer {
     pub(crate) fn connect(settings: &ProduceSettings, access: &Access, share: u32, leaders: &Leaders) -> Result<Self> {
-        let id = settings.producer + share;
         Ok(Self {
-            id,
             share: u64::from(share),
             generator: RecordGenerator::new(
                 &settings.records,
                 settings.codec != Codec::None,
-                id,
+                settings.producer + share,
                 u64::from(share),
                 u64::from(settings.load.shares),
             )?,
-            turn: share as usize % leaders.len(),
-            accumulator: RecordAccumulator::connect(settings, access, id, leaders)?,
+            clients: Clients::connect(settings, access, share, leaders)?,
             in_flight: 0,
             completed_late: 0,
             ended: false,
@@ -132,24 +125,33 @@ impl Producer {
             fatal = self.drain().err().map(|error| format!("{error:#}"));
         }
         let overflows = lock(&self.recorder).overflows();
-        let (id, is_log) = (self.id, !self.settings.records.levels.is_empty());
-        let acked = self.accumulator.partitions.iter().map(|partition| Acked {
-            producer: if is_log { tagged(id, partition.index) } else { id },
-            partition: partition.index,
-            sent: partition.next_sequence,
-            runs: partition.acked.to_vec(),
-            places: partition.offsets.to_vec(),
-        });
+        let is_log = !self.settings.records.levels.is_empty();
+        let (mut acked, mut resent, mut throttled) = (Vec::new(), 0, Throttled::default());
+        let (mut committed, mut aborted) = (0, 0);
+        for client in self.clients.iter() {
+            let (id, accumulator) = (client.id, &client.accumulator);
+            acked.extend(accumulator.partitions.iter().map(|partition| Acked {
+                producer: if is_log { tagged(id, partition.index) } else { id },
+                partition: partition.index,
+                sent: partition.next_sequence,
+                runs: partition.acked.to_vec(),
+                places: partition.offsets.to_vec(),
+            }));
+            resent += accumulator.resent;
+            throttled.add(accumulator.throttled);
+            committed += accumulator.transactions.as_ref().map_or(0, |one| one.committed);
+            aborted += accumulator.transactions.as_ref().map_or(0, |one| one.aborted);
+        }
         Produced {
             driven,
-            acked: acked.collect(),
+            acked,
             unanswered,
             completed_late: self.completed_late,
             overflows,
-            resent: self.accumulator.resent,
-            throttled: self.accumulator.throttled,
-            committed: self.accumulator.transactions.as_ref().map_or(0, |one| one.committed),
-            aborted: self.accumulator.transactions.as_ref().map_or(0, |one| one.aborted),
+            resent,
+            throttled,
+            committed,
+            aborted,
             fatal,
             errors: self.errors,
         }
@@ -160,7 +162,7 @@ impl Producer {
         self.ended = true;
         let now = monotonic_ns().min(self.window().end_ns);
         let mut recorder = lock(&self.recorder);
-        for span in self.accumulator.under_way().flat_map(|records| &records.spans) {
+        for span in self.clients.under_way().flat_map(|records| &records.spans) {
             record_span(&mut recorder, self.schedule.as_ref(), *span, now);
         }
         if let Some(schedule) = &self.schedule {
@@ -179,13 +181,13 @@ impl Producer {
         Ok(())
     }
 
-    /// Records have ended.
-    fn complete(&mut self, records: Records, end: End) {
+    /// Records of a producer have ended.
+    fn complete(&mut self, client: usize, records: Records, end: End) {
         use std::sync::atomic::Ordering::{Relaxed, Release};
         self.in_flight -= records.count;
         if matches!(end, End::Stored) && self.settings.acks != 0 {
             let range = (records.first_sequence, records.first_sequence + records.count);
-            let partition = &mut self.accumulator.partitions[records.partition];
+            let partition = &mut self.clients.accumulator(client).partitions[records.partition];
             partition.acked.insert_range(range.0, range.1);
             if let Some(offset) = records.offset {
                 partition.offsets.put(range.0, records.count, offset);
@@ -222,33 +224,14 @@ impl Target for Producer {
     type Error = anyhow::Error;
 
     fn start(&mut self, first: u64, count: u64, schedule: Option<&Schedule>, now_ns: u64) -> Result<()> {
-        let wall = self.window().wall;
-        let timestamp_ms = (wall.wall_ns(now_ns) / 1_000_000) as i64;
+        let now = Now::at(now_ns, self.window().wall);
         let smallest = self.generator.smallest();
-        let partitions = self.accumulator.partitions.len();
         for number in first..first + count {
             let made = self.generator.make();
-            let keyed = made.key.map(|key| partition_of(key, partitions));
-            let mut partition = keyed.unwrap_or(self.turn);
-            if self.accumulator.is_full(partition, made.record_bytes()) {
-                self.accumulator.seal(partition, timestamp_ms)?;
-            }
-            if keyed.is_none() && !self.accumulator.is_open(partition) {
-                self.turn = (self.turn + 1) % partitions;
-                partition = self.turn;
-            }
             let intended_ns = schedule.map_or(now_ns, |schedule| schedule.intended_ns(number));
-            let op = Op {
-                number,
-                producer: self.id,
-                partition,
-                handed_ns: now_ns,
-                intended_wall_ns: wall.wall_ns(intended_ns),
-            };
-            self.accumulator.push(&made, op);
-            if self.accumulator.is_full(partition, smallest) {
-                self.accumulator.seal(partition, timestamp_ms)?;
-            }
+            self.clients
+                .of(number)
+                .push(&made, number, intended_ns, now, smallest)?;
         }
         self.in_flight += count;
         self.window()
@@ -262,22 +245,24 @@ impl Target for Producer {
         let linger_ns = (self.settings.linger_ms * 1e6) as u64;
         let wall = self.window().wall;
         loop {
-            let now = monotonic_ns();
-            self.accumulator
-                .seal_due(now.saturating_sub(linger_ns), || (wall.wall_ns(now) / 1_000_000) as i64)?;
-            self.accumulator.refresh()?;
-            self.accumulator
-                .send_ready(now, self.schedule.is_none() || self.ended)?;
+            let now = Now::at(monotonic_ns(), wall);
+            self.clients.send_due(
+                now,
+                now.ns.saturating_sub(linger_ns),
+                self.schedule.is_none() || self.ended,
+            )?;
             let due = self
-                .accumulator
+                .clients
                 .opened_ns()
                 .map_or(until_ns, |opened_ns| opened_ns + linger_ns);
             let ended = self
-                .accumulator
+                .clients
                 .wait(due.min(until_ns).saturating_sub(monotonic_ns()))?;
             let answered = !ended.is_empty();
-            for (records, end) in ended {
-                self.complete(records, end);
+            for (client, of_client) in ended {
+                for (records, end) in of_client {
+                    self.complete(client, records, end);
+                }
             }
             if monotonic_ns() >= until_ns || (return_early && (answered || self.in_flight == 0)) {
                 return Ok(());
@@ -290,7 +275,7 @@ impl Target for Producer {
     }
 
     fn oldest_intended_ns(&self) -> Option<u64> {
-        self.accumulator
+        self.clients
             .oldest()
             .filter_map(|records| records.spans.first())
             .map(|span| {

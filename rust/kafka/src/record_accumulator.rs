@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use anyhow::Result;
 use bytes::Bytes;
 use hydrotest_core::runs::Runs;
+use hydrotest_core::socket::Socket;
 use kafka_protocol::messages::ProduceRequest;
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 
@@ -91,7 +92,7 @@ impl RecordAccumulator {
         leaders: &Leaders,
     ) -> Result<Self> {
         let names = names(&settings.topic, settings.topics);
-        let refresher = || MetadataRefresher::new(access, &names, 1);
+        let refresher = || MetadataRefresher::new(access, &names, 1, settings.producers);
         let mut pool = ConnectionPool::new(settings.retries.then(refresher));
         let mut partitions = Vec::new();
         let mut known = None;
@@ -177,7 +178,7 @@ impl RecordAccumulator {
     }
 
     /// Closes every batch that was opened at or before `opened_by_ns`.
-    pub(crate) fn seal_due(&mut self, opened_by_ns: u64, timestamp_ms: impl Fn() -> i64) -> Result<()> {
+    pub(crate) fn seal_due(&mut self, opened_by_ns: u64, timestamp_ms: i64) -> Result<()> {
         while let Some(&(opened_ns, partition)) = self.opened.front() {
             let open = self.partitions[partition].open.as_ref();
             let is_open = open.is_some_and(|open| open.opened_ns == opened_ns);
@@ -186,7 +187,7 @@ impl RecordAccumulator {
             }
             self.opened.pop_front();
             if is_open {
-                self.seal(partition, timestamp_ms())?;
+                self.seal(partition, timestamp_ms)?;
             }
         }
         Ok(())
@@ -243,24 +244,29 @@ impl RecordAccumulator {
             )
     }
 
-    /// Waits for answers, at most `timeout_ns`, and takes them in; returns the records that have ended.
-    pub(crate) fn wait(&mut self, timeout_ns: u64) -> Result<Vec<Ended>> {
-        let mut ended = Vec::new();
-        if self.acks == 0 {
-            // No answers come: sent records have ended, as in Kafka's own producer.
-            for out in self.pool.take_left() {
-                if let Out::Batches(batches) = out {
-                    ended.extend(batches.into_iter().map(|batch| (batch.records, End::Stored)));
-                }
+    /// The sockets to wait for; None where a connection is lost.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = Option<&Socket>> {
+        self.pool.sockets()
+    }
+
+    /// Without acknowledgements no answers come: sent records have ended, as in Kafka's own producer.
+    pub(crate) fn take_sent(&mut self, ended: &mut Vec<Ended>) {
+        if self.acks != 0 {
+            return;
+        }
+        for out in self.pool.take_left() {
+            if let Out::Batches(batches) = out {
+                ended.extend(batches.into_iter().map(|batch| (batch.records, End::Stored)));
             }
         }
-        for slot in self.pool.wait(if ended.is_empty() { timeout_ns } else { 0 })? {
-            match self.pool.pump(slot) {
-                Ok(()) => self.take_answers(slot, &mut ended)?,
-                Err(error) => self.lose(slot, error)?,
-            }
+    }
+
+    /// Takes in what has come to the socket with this index.
+    pub(crate) fn take_in(&mut self, socket: usize, ended: &mut Vec<Ended>) -> Result<()> {
+        match self.pool.pump(socket) {
+            Ok(()) => self.take_answers(socket, ended),
+            Err(error) => self.lose(socket, error),
         }
-        Ok(ended)
     }
 
     /// Sends ready batches, several partitions in one request. A broker answers one request per connection at

@@ -38,7 +38,9 @@ pub struct ProduceSettings {
     /// Send again, until the trial is over, after a lost connection or a temporary refusal. Such records may
     /// be stored twice, unless the producer is idempotent. Without it a lost connection ends the trial.
     pub retries: bool,
-    /// The thread with share `i` is producer `producer + i`.
+    /// Producers of this generator, at least one for each thread: each has its own identity, batches and connections.
+    pub producers: u32,
+    /// The first of the ids of all producers of the trial (`client::ids`).
     pub producer: u32,
     pub load: LoadSettings,
 }

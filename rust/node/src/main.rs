@@ -120,6 +120,7 @@ fn generator<S: DeserializeOwned>(
     takes: fn(&wire::Command) -> bool,
 ) -> Result<(), String> {
     let settings: S = read_settings()?;
+    hydrotest_core::socket::allow_many();
     let control = listen(takes, AtEnd::Unanswered);
     match run(&settings, &control) {
         Ok(outcome) => {
