@@ -24,6 +24,7 @@ from hydrotest.report.times import metric_name
 from hydrotest.report.unchecked import reads_sentences
 from hydrotest.report.wording.binding import COUNTED
 from hydrotest.report.wording.figures import MACHINE
+from hydrotest.spec.workload import catches_up, is_follower
 from hydrotest.summary.integrity import Integrity
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
@@ -69,7 +70,7 @@ def headline(summary: Summary) -> list[Finding]:
 
 def _whether_lost(summary: Summary) -> list[str]:
     rows = summary.integrity
-    readers = {row.workload for row in summary.generator if row.kind in ("kafka-consume", "kafka-group", "dataflow")}
+    readers = {row.workload for row in summary.generator if is_follower(row.kind)}
     return [integrity_sentence(rows, readers), *reads_sentences(rows), *promise_sentences(summary.dataflow)]
 
 
@@ -111,7 +112,7 @@ def limit_sentence(row: Limit) -> str:
     amount = f"{show_rate(row.limit)} {unit}"
     if row.at_least:
         amount = f"at least {amount}"
-    if row.kind == "kafka-consume":
+    if catches_up(row.kind):
         spread = f" ({rate(row.low)} to {rate(row.high)} over {row.repeats} repeats)" if row.low is not None else ""
         return f"{name} reads {amount}{spread}."
     return f"{name} sustains {amount}{_interval(row)}.{_safe_sentence(row)}"
@@ -150,11 +151,7 @@ def _latency_sentence(summary: Summary) -> str:
 
 def end_to_end_sentence(summary: Summary) -> str | None:
     """A consumer's response times, and their accuracy; None if no consumer followed the writes."""
-    followed = [
-        row
-        for row in summary.generator
-        if (row.kind in ("kafka-consume", "kafka-group") and row.tenancy == "combined") or row.kind == "dataflow"
-    ]
+    followed = [row for row in summary.generator if is_follower(row.kind) and (row.tenancy == "combined" or row.kind == "dataflow")]
     if not followed:
         return None
     stated = f"Those of {', '.join(dict.fromkeys(row.workload for row in followed))} are end to end, from a record's intended start to its arrival, "
@@ -217,7 +214,7 @@ def unthrottled_sentences(summary: Summary) -> list[str]:
     shares = [
         f"{row.workload} {show_rate(row.saturated)}/s, {row.saturated / alone[row.workload]:.0%} of what it reaches alone"
         for row in summary.limits
-        if row.tenancy == "combined" and row.saturated and row.workload in alone and row.kind != "kafka-consume"
+        if row.tenancy == "combined" and row.saturated and row.workload in alone and not catches_up(row.kind)
     ]
     return [f"Without a rate limit, at any latency, they reach together: {'; '.join(shares)}."] if shares else []
 

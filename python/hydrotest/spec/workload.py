@@ -290,3 +290,21 @@ class Scheduled(RatedWorkload):
                 place, f"{name} has `arrivals`; a stock client's operations come evenly, or not by schedule", "Leave one of them out."
             )
         super().check_stock(name, experiment, place, checker)
+
+
+def _model(kind: str) -> type[Workload] | None:
+    """The settings of a kind; None of one that is not installed here."""
+    model: type[Workload] | None = WORKLOADS[kind].model.load() if kind in WORKLOADS else None
+    return model
+
+
+def is_follower(kind: str) -> bool:
+    """A kind that reads what another workload writes."""
+    model = _model(kind)
+    return model is not None and model.is_follower
+
+
+def catches_up(kind: str) -> bool:
+    """A kind whose limit is how fast it reads what is there already."""
+    model = _model(kind)
+    return model is not None and model.limit_by is LimitBy.CATCH_UP

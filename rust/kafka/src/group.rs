@@ -4,11 +4,12 @@
 mod frames;
 mod ledger;
 mod member;
+mod members;
 mod ownership;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,19 +17,18 @@ use anyhow::{Context, Result, bail, ensure};
 use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::control::Control;
 use hydrotest_core::recorder::Recorder;
-use hydrotest_core::reporter::{Channel, Helper, lock};
-use hydrotest_core::threads::{peak_memory_bytes, peak_memory_bytes_of};
+use hydrotest_core::reporter::{Channel, lock};
+use hydrotest_core::threads::peak_memory_bytes;
 use hydrotest_core::trial::{Prepared, Window, conduct};
-use hydrotest_core::wire::{Act, Command, Event, Outcome, emit};
-use rustix::process::Signal;
-use serde::Serialize;
+use hydrotest_core::wire::{Act, Command, Outcome};
 use serde_json::{Value, json};
 
 use crate::access::Access;
 use crate::group::frames::{Content, Polled};
 use crate::group::ledger::{Added, Ledger};
-use crate::group::member::{Message, Process, Said, Who};
-use crate::group::ownership::{Cause, Change, Ownership, What, rebalances};
+use crate::group::member::{Message, Said, Who};
+use crate::group::members::Members;
+use crate::group::ownership::{Change, Ownership, What, rebalances};
 use crate::partitions::{COMMITTED_END, END, Leaders, await_decisions, await_ends, end_offsets};
 use crate::settings::GroupSettings;
 use crate::topics::names;
@@ -39,11 +39,6 @@ const SETTLED: Duration = Duration::from_secs(1);
 const TURN: Duration = Duration::from_millis(10);
 /// Between two looks at the ends of the partitions, for the lag.
 const LOOK: Duration = Duration::from_millis(250);
-/// A member commits, leaves its group, and ends its JVM in this time.
-const LEAVE: Duration = Duration::from_secs(20);
-/// Threads of a member that carry its load, by their names: that of its application, and that of its consumer (KIP-848).
-const LOAD_THREADS: [&str; 2] = ["java", "consumer_backgr"];
-
 /// Runs the generator. `None` if stopped before it began.
 pub fn run(settings: &GroupSettings, control: &Control) -> Result<Option<Outcome>> {
     ensure!(
@@ -76,7 +71,7 @@ pub fn run(settings: &GroupSettings, control: &Control) -> Result<Option<Outcome
         counts: finished.counts,
         started_wall_s: finished.started_wall_s,
         ended_wall_s: finished.ended_wall_s,
-        memory_bytes_max: peak_memory_bytes() + groups.memory_bytes.values().sum::<u64>(),
+        memory_bytes_max: peak_memory_bytes() + groups.members.memory_bytes(),
         overflows: groups
             .under
             .as_ref()
@@ -84,18 +79,6 @@ pub fn run(settings: &GroupSettings, control: &Control) -> Result<Option<Outcome
         extra: groups.findings(),
         ..Outcome::default()
     }))
-}
-
-/// The settings of a member's process.
-#[derive(Serialize)]
-struct MemberSettings<'a> {
-    properties: BTreeMap<&'a str, String>,
-    credentials: Option<&'a str>,
-    topics: &'a [String],
-    /// Of each topic.
-    partitions: usize,
-    commit: &'a str,
-    commit_ms: f64,
 }
 
 struct Group {
@@ -114,15 +97,8 @@ struct Groups {
     /// The end of each partition, as of the last look.
     ends: Arc<Mutex<Vec<u64>>>,
     groups: Vec<Group>,
-    processes: BTreeMap<Who, Process>,
-    /// Members whose end was asked for, and why.
-    ending: BTreeMap<Who, Cause>,
-    /// Members that were started again, and have no partition yet.
-    joining: Vec<Who>,
-    sender: Sender<Message>,
+    members: Members,
     messages: Receiver<Message>,
-    /// The most of each member, of whichever of its processes.
-    memory_bytes: BTreeMap<Who, u64>,
     under: Option<(Window, Arc<Mutex<Recorder>>)>,
     /// The load is over; what is read from now on is accounted for, but no longer counted.
     ended: bool,
@@ -141,68 +117,25 @@ impl Groups {
             changes: Vec::new(),
             commits: BTreeMap::new(),
         };
-        let mut all = Self {
+        Ok(Self {
+            members: Members::start_all(settings, &names, leaders.len() / names.len(), sender)?,
             groups: settings.groups.iter().map(|_| group()).collect(),
             ends: Arc::new(Mutex::new(ends.values().map(|end| end.cast_unsigned()).collect())),
             settings: settings.clone(),
             access,
             names,
             leaders,
-            processes: BTreeMap::new(),
-            ending: BTreeMap::new(),
-            joining: Vec::new(),
-            sender,
             messages,
-            memory_bytes: BTreeMap::new(),
             under: None,
             ended: false,
             fatal: None,
-        };
-        for group in 0..settings.groups.len() as u32 {
-            for member in 0..settings.members {
-                all.start(Who { group, member })?;
-            }
-        }
-        Ok(all)
-    }
-
-    fn start(&mut self, who: Who) -> Result<()> {
-        let settings = &self.settings;
-        let group = &settings.groups[who.group as usize];
-        let mut properties: BTreeMap<&str, String> = settings
-            .properties
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.clone()))
-            .collect();
-        properties.insert("group.id", group.clone());
-        properties.insert("client.id", format!("{group}-{}", who.member));
-        let own = MemberSettings {
-            properties,
-            credentials: settings.credentials.as_deref(),
-            topics: &self.names,
-            partitions: self.leaders.len() / self.names.len(),
-            commit: &settings.commit,
-            commit_ms: settings.commit_ms,
-        };
-        let process = Process::start(who, &settings.argv, &own, self.sender.clone())?;
-        self.processes.insert(who, process);
-        self.show_helpers();
-        Ok(())
+        })
     }
 
     /// Lets the reporter see the threads that carry the load.
     fn show_helpers(&self) {
         let Some((window, _)) = &self.under else { return };
-        let mut helpers = window.helpers.lock().unwrap_or_else(PoisonError::into_inner);
-        helpers.clear();
-        for (who, process) in &self.processes {
-            let name = format!("load-{}-{}", who.group, who.member);
-            let threads = LOAD_THREADS.map(|thread| Helper {
-                thread,
-                name: name.clone(),
-            });
-            helpers.insert(process.pid, threads.into());
-        }
+        *window.helpers.lock().unwrap_or_else(PoisonError::into_inner) = self.members.helpers();
     }
 
     /// Waits until each partition has a reader in each group, and each member has its share.
@@ -222,11 +155,10 @@ impl Groups {
                 return Ok(());
             }
             if Instant::now() > give_up {
-                let words: Vec<String> = self.processes.values().map(Process::last_words).collect();
                 bail!(
                     "groups did not come to rest within {} s: {}",
                     self.settings.settle_s,
-                    words.join("; ")
+                    self.members.last_words()
                 );
             }
         }
@@ -243,7 +175,7 @@ impl Groups {
         if self.fatal.is_none() && !window.stop.load(Relaxed) {
             self.fatal = self.drain(&window).err().map(|error| format!("{error:#}"));
         }
-        if let Err(error) = self.leave() {
+        if let Err(error) = self.members.leave() {
             self.fatal.get_or_insert(format!("{error:#}"));
         }
         self
@@ -252,12 +184,26 @@ impl Groups {
     fn turn(&mut self, window: &Window) {
         self.take(TURN);
         while let Some(command) = window.commands.as_ref().and_then(|commands| commands.try_recv()) {
-            if let Command::Member { group, member, act } = command
-                && let Err(error) = self.act(Who { group, member }, act)
-            {
-                self.fatal.get_or_insert(format!("{error:#}"));
+            if let Command::Member { group, member, act } = command {
+                self.act(Who { group, member }, act);
             }
         }
+    }
+
+    fn act(&mut self, who: Who, act: Act) {
+        // What a member does by itself afterwards is later.
+        let now = monotonic_ns();
+        match self.members.act(who, act) {
+            Ok(what) => {
+                self.change(who, now, what);
+            }
+            Err(error) => self.fail(&error),
+        }
+        self.show_helpers();
+    }
+
+    fn fail(&mut self, error: &anyhow::Error) {
+        self.fatal.get_or_insert(format!("{error:#}"));
     }
 
     /// Looks at the ends of the partitions now and then, so that the lag is known also while members read nothing.
@@ -313,12 +259,8 @@ impl Groups {
                 false
             }
             Content::Assigned(partitions) => {
-                let partitions: Vec<i32> = partitions.into_iter().map(|(partition, _)| partition).collect();
-                if !partitions.is_empty()
-                    && let Some(at) = self.joining.iter().position(|one| *one == who)
-                {
-                    self.joining.remove(at);
-                    report(who, true);
+                if !partitions.is_empty() {
+                    self.members.has_joined(who);
                 }
                 self.change(who, frame.at_ns, What::Assigned(partitions))
             }
@@ -391,68 +333,15 @@ impl Groups {
     }
 
     fn on_end(&mut self, who: Who, pid: u32, error: Option<String>) {
-        let Some(process) = self.processes.get(&who).filter(|process| process.pid == pid) else {
-            return;
-        };
-        let words = process.last_words();
-        let Some(cause) = self.ending.remove(&who).filter(|_| error.is_none()) else {
-            let why = error.unwrap_or(words);
-            self.fatal.get_or_insert(format!(
-                "member {} of group {} has ended: {why}",
-                who.member, self.settings.groups[who.group as usize]
-            ));
-            return;
-        };
-        if cause == Cause::Leave {
-            self.change(who, monotonic_ns(), What::Gone(cause));
-        }
-        if let Some(process) = self.processes.remove(&who)
-            && let Err(error) = process.end(LEAVE)
-        {
-            self.fatal.get_or_insert(format!("{error:#}"));
+        let now = monotonic_ns();
+        match self.members.on_end(who, pid, error) {
+            Ok(Some(what)) => {
+                self.change(who, now, what);
+            }
+            Ok(None) => {}
+            Err(error) => self.fail(&error),
         }
         self.show_helpers();
-        report(who, false);
-    }
-
-    fn act(&mut self, who: Who, act: Act) -> Result<()> {
-        let now = monotonic_ns();
-        if act == Act::Join {
-            ensure!(!self.processes.contains_key(&who), "{who:?} is there already");
-            self.start(who)?;
-            self.joining.push(who);
-            self.change(who, now, What::Joins);
-            return Ok(());
-        }
-        self.note_memory();
-        let process = self
-            .processes
-            .get_mut(&who)
-            .with_context(|| format!("{who:?} is not there"))?;
-        match act {
-            Act::Kill => {
-                process.signal(Signal::KILL)?;
-                self.ending.insert(who, Cause::Kill);
-                self.change(who, now, What::Gone(Cause::Kill));
-            }
-            Act::Leave => {
-                process.leave();
-                self.ending.insert(who, Cause::Leave);
-                self.change(who, now, What::Leaves);
-            }
-            Act::Pause => {
-                process.signal(Signal::STOP)?;
-                self.change(who, now, What::Paused);
-                report(who, false);
-            }
-            Act::Resume => {
-                process.signal(Signal::CONT)?;
-                self.change(who, now, What::Resumed);
-                report(who, true);
-            }
-            Act::Join => unreachable!("it is done above"),
-        }
-        Ok(())
     }
 
     /// Waits until all groups have read what the producers have written, so that the account is complete. Partitions of a
@@ -481,26 +370,6 @@ impl Groups {
                 .any(|(index, &end)| group.ledger.end(index) < end)
         };
         self.groups.iter().any(is_behind)
-    }
-
-    /// Ends all members in good order.
-    fn leave(&mut self) -> Result<()> {
-        self.note_memory();
-        let mut processes = std::mem::take(&mut self.processes);
-        for process in processes.values_mut() {
-            process.signal(Signal::CONT)?;
-            process.leave();
-        }
-        processes.into_values().try_for_each(|process| process.end(LEAVE))
-    }
-
-    /// The most memory of each process, as far as it is known before its end.
-    fn note_memory(&mut self) {
-        for (who, process) in &self.processes {
-            let bytes = peak_memory_bytes_of(&process.pid.to_string());
-            let most = self.memory_bytes.entry(*who).or_default();
-            *most = bytes.max(*most);
-        }
     }
 
     fn findings(&self) -> Value {
@@ -536,12 +405,4 @@ fn raise(known: &Mutex<Vec<u64>>, seen: &BTreeMap<i32, i64>) {
     for (end, seen) in known.iter_mut().zip(seen.values()) {
         *end = seen.cast_unsigned().max(*end);
     }
-}
-
-fn report(who: Who, is_there: bool) {
-    emit(&Event::Member {
-        group: who.group,
-        member: who.member,
-        is_there,
-    });
 }

@@ -274,15 +274,11 @@ public final class Member implements ConsumerRebalanceListener {
 
   @Override
   public void onPartitionsAssigned(Collection<TopicPartition> assigned) {
-    ByteBuffer frame = frame(ASSIGNED, System.nanoTime(), Integer.BYTES + assigned.size() * 12);
-    frame.putInt(assigned.size());
     for (TopicPartition partition : assigned) {
-      frame.putInt(number(partition));
       // Where the group has committed to. What lies between, and the group did not read, is missed.
       next.put(partition, position(partition));
-      frame.putLong(next.get(partition));
     }
-    sendNow(frame);
+    say(ASSIGNED, assigned);
   }
 
   @Override
@@ -290,21 +286,20 @@ public final class Member implements ConsumerRebalanceListener {
     if (commit != Commit.AUTO && isBehindCommit) {
       commit(true);
     }
-    without(REVOKED, revoked);
+    next.keySet().removeAll(revoked);
+    say(REVOKED, revoked);
   }
 
   @Override
   public void onPartitionsLost(Collection<TopicPartition> lost) {
-    without(LOST, lost);
+    next.keySet().removeAll(lost);
+    say(LOST, lost);
   }
 
-  private void without(byte kind, Collection<TopicPartition> gone) {
-    ByteBuffer frame = frame(kind, System.nanoTime(), Integer.BYTES + gone.size() * Integer.BYTES);
-    frame.putInt(gone.size());
-    for (TopicPartition partition : gone) {
-      frame.putInt(number(partition));
-      next.remove(partition);
-    }
+  private void say(byte kind, Collection<TopicPartition> about) {
+    ByteBuffer frame = frame(kind, System.nanoTime(), Integer.BYTES + about.size() * Integer.BYTES);
+    frame.putInt(about.size());
+    about.forEach(partition -> frame.putInt(number(partition)));
     sendNow(frame);
   }
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from hydrotest.report.glance.chips import account_chip, bound_chip
 from hydrotest.report.glance.model import Card, Chip, Gauge, Span
 from hydrotest.report.sections import Section
+from hydrotest.spec.workload import catches_up
 from hydrotest.summary.base import Latency
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
@@ -64,7 +65,7 @@ def _of_limit(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Ca
         why = row.invalid_because[0] if row.invalid_because else "Nothing was sustained."
         return Card(workload, kind, "limit", "none found", "", notes=[f"{why[:1].upper()}{why[1:].rstrip('.')}."], gauge=gauge_of(row.latency_ms, _bounds_of(row)),
                     bound=bound_chip(row.bound_by), account=_account(summary, workload), is_missed=True)  # fmt: skip
-    measure = "as fast as it can" if row.kind == "kafka-consume" else "limit"
+    measure = "as fast as it can" if catches_up(row.kind) else "limit"
     is_open = row.precise is False or (row.drift or 0.0) >= DRIFT_MIN
     return Card(
         workload, kind, measure, f"{'≥ ' if row.at_least else ''}{show_rate(row.limit)}", row.unit, safe=_safe(row), notes=_limit_notes(row), span=_span(row),

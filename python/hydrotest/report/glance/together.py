@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hydrotest.report.bounds import NAMES
 from hydrotest.report.glance.chips import bound_chip
 from hydrotest.report.glance.model import Pair, TogetherGlance
+from hydrotest.spec.workload import catches_up
 from hydrotest.summary.model import Summary
 from hydrotest.summary.together import SafeWorkingPoint, Starved
 from hydrotest.units import show_short
@@ -47,7 +48,7 @@ def _pairs(summary: Summary) -> list[Pair]:
         )
         for name, row in alone.items()
         # What reads another's records reaches what that one writes: it has no share of its own.
-        if name in combined and row.limit and row.kind != "kafka-consume"
+        if name in combined and row.limit and not catches_up(row.kind)
     ]
     times: dict[tuple[str, str], dict[str, float]] = {}
     for job in summary.spark:

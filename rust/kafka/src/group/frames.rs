@@ -17,8 +17,8 @@ pub struct Frame {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Partitions that the member reads from now on, and the offset at which it begins.
-    Assigned(Vec<(i32, u64)>),
+    /// Partitions that the member reads from now on.
+    Assigned(Vec<i32>),
     /// Partitions that it gives back.
     Revoked(Vec<i32>),
     /// Partitions that were taken from it: it was too late.
@@ -76,7 +76,7 @@ fn parse(cursor: &mut Cursor) -> Result<Frame> {
     let kind = cursor.take(1)?[0];
     let at_ns = cursor.long()?;
     let content = match kind {
-        b'A' => Content::Assigned(cursor.list(|cursor| Ok((cursor.partition()?, cursor.long()?)))?),
+        b'A' => Content::Assigned(cursor.list(Cursor::partition)?),
         b'R' => Content::Revoked(cursor.list(Cursor::partition)?),
         b'L' => Content::Lost(cursor.list(Cursor::partition)?),
         b'P' => Content::Polled(cursor.list(polled)?),
