@@ -12,6 +12,8 @@ import pytest
 
 from hydrotest.analysis.integrity.ranges import kafka_fates
 from hydrotest.analysis.measured import Measured
+from hydrotest.audit.checks import findings
+from hydrotest.audit.readers import read_output
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import ask
 from hydrotest.hosts.deadlines import until
@@ -20,11 +22,13 @@ from hydrotest.load import kafka as kafka_load
 from hydrotest.load import native
 from hydrotest.load.native import run_generators
 from hydrotest.run.trials.stock import run_stock_level
-from hydrotest.run.trials.trial import TrialPlan
+from hydrotest.run.trials.trial import TrialPlan, log_path
 from hydrotest.run.workloads.base import Bench, LoadSpec, Rated
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.run.workloads.kafka import Consume, Produce
+from hydrotest.store import layout
 from hydrotest.store.purposes import Purpose
+from hydrotest.store.records import Trial
 from hydrotest.systems.base import claim_port
 from tests.real.conftest import SOON, Pressed, nodes_of
 
@@ -239,6 +243,13 @@ async def test_a_killed_generator_costs_its_trial_and_nothing_else(
     assert after.status == "done"
 
 
+def audit_agrees(bench: Bench, trial: Trial, workload: str, rate: float) -> None:
+    """`hydrotest audit` reads what the tool has printed: the same rate, and nothing in it contradicts itself."""
+    printed = read_output(log_path(bench.runner.folder, trial.number, trial.slug, layout.stock_output(workload)))
+    assert any(claim.rate is not None and claim.rate.value == pytest.approx(rate, rel=0.01) for claim in printed.claims)
+    assert [found for of_claim in findings(printed.claims) for found in of_claim if found.is_contradiction] == []
+
+
 async def test_the_stock_producer_is_read_into_the_same_record(bench: Bench, load_workloads: dict[str, Rated]) -> None:
     trial = await run_stock_level(bench, load_workloads["ingest"], TrialPlan("stock", Purpose.LEVEL, 1.0, 3.0), 5_000.0, None)
     assert trial.status == "done", trial.reason
@@ -249,6 +260,7 @@ async def test_the_stock_producer_is_read_into_the_same_record(bench: Bench, loa
     assert stock.latency_ms is None
     assert stock.latency_from_send_ms is not None
     assert stock.errors == 0
+    audit_agrees(bench, trial, "ingest", stock.rate_per_s)
 
 
 async def test_the_stock_consumer_is_read_into_the_same_record(bench: Bench, load_workloads: dict[str, Rated]) -> None:
@@ -266,6 +278,7 @@ async def test_the_stock_consumer_is_read_into_the_same_record(bench: Bench, loa
     assert stock.rate_per_s > 0
     assert stock.cpu_s is not None
     assert stock.latency_ms is None
+    audit_agrees(bench, trial, "drain", stock.rate_per_s)
 
 
 async def test_cassandra_stress_is_read_into_the_same_record(bench: Bench, load_workloads: dict[str, Rated]) -> None:
@@ -276,6 +289,7 @@ async def test_cassandra_stress_is_read_into_the_same_record(bench: Bench, load_
     assert set(stock.by_op) == {"read", "write"}
     assert stock.rate_per_s > 0
     assert stock.errors == 0
+    audit_agrees(bench, trial, "store", stock.rate_per_s)
 
 
 async def test_a_taken_port_names_its_holder(bench: Bench) -> None:
