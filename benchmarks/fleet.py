@@ -3,7 +3,7 @@
 Three emulated machines with real sshds on this one, as in tests/real/fleet.py. Needs root and Debian's packages.
 Writes OUT/fleet.json after each part, and prints tables.
 
-    python benchmarks/fleet.py [--parts contact,clocks,cost,errors,deaths] [--times 5] [--out DIR]
+    python benchmarks/fleet.py [--parts contact,clocks,cost,durations,errors,deaths] [--times 5] [--out DIR]
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.real.fleet import Fleet, open_fleet, settled  # noqa: E402
-from tests.real.test_fleet import HOSTS, KAFKA, REFUSED, cut_off, journalled, left, pods, running, started  # noqa: E402
+from tests.real.test_fleet import HOSTS, KAFKA, REFUSED, RING, SUITE, cut_off, journalled, left, pods, running, started  # noqa: E402
 
 from hydrotest.hosts.deadlines import Patience, until_here  # noqa: E402
 
@@ -34,6 +34,21 @@ STARTED = Patience.of(systems_on_a_slow_machine=180.0)
 EMPTY = Patience.of(brokers_in_good_order=60.0)
 LEASE_S = 5.0
 GONE_S_MAX = 40.0
+RUN_S_MAX = 600
+WHOLE: dict[str, dict[str, Any]] = {
+    "kafka": {
+        **KAFKA,
+        "tests": [{"levels": {"workload": "ingest", "rates": [500, 1000, 2000]}}],
+        "search": {"window": "10 s", "warm_up": "1 s"},
+    },
+    "cassandra": {
+        **RING,
+        "tests": [{"levels": {"workload": "store", "rates": [100, 200, 400]}}],
+        "search": {"window": "10 s", "warm_up": "1 s"},
+    },
+    "spark": SUITE,
+}
+"""What is run over ssh, and in the lab."""
 DEATHS = ("controller", "ssh", "session", "command", "silence")
 CONTACT = """
 import asyncio, json, sys, tempfile, time
@@ -81,7 +96,7 @@ asyncio.run(main())
 def main() -> None:
     """Does the parts that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parts", default="contact,clocks,cost,errors,deaths")
+    parser.add_argument("--parts", default="contact,clocks,cost,durations,errors,deaths")
     parser.add_argument("--times", type=int, default=5, help="repetitions of each measurement")
     parser.add_argument("--out", type=Path, default=Path("runs/fleet"))
     options = parser.parse_args()
@@ -91,6 +106,7 @@ def main() -> None:
         "contact": contact,
         "clocks": clocks,
         "cost": cost,
+        "durations": durations,
         "errors": errors,
         "deaths": deaths,
     }
@@ -168,6 +184,33 @@ def cost(fleet: Fleet, folder: Path, _: int) -> Any:
     overhead = json.loads((base / "out/environment.json").read_text())["overhead"]
     return {"samplers and hubs, cores a host": round(overhead["sampler_cores"] / len(HOSTS), 4), "controller, cores": round(overhead["controller_cores"], 4),
             "bytes/s from one host over ssh": round(bytes_per_s)}  # fmt: skip
+
+
+def durations(fleet: Fleet, folder: Path, times: int) -> Any:
+    """Seconds that a whole run takes over ssh and, in turns, on the lab's emulated hosts: start, levels, account, end."""
+    lab = {name: {"connect": "netns"} for name in HOSTS}
+    found: dict[str, Any] = {}
+    for system, experiment in WHOLE.items():
+        took: dict[str, list[float]] = {"ssh": [], "lab": []}
+        for number in range(times):
+            for way, hosts in (("ssh", HOSTS), ("lab", lab)):
+                base = folder / f"{system}-{way}-{number}"
+                base.mkdir()
+                file = base / "experiment.yaml"
+                file.write_text(yaml.safe_dump({**experiment, "hosts": hosts}, sort_keys=False))
+                argv = [str(HYDROTEST), "run", str(file), "--out", str(base / "out")]
+                at = time.monotonic()
+                done = (
+                    fleet.run(argv)
+                    if way == "ssh"
+                    else subprocess.run(argv, capture_output=True, text=True, timeout=RUN_S_MAX, check=False)
+                )
+                took[way].append(time.monotonic() - at)
+                assert done.returncode in (0, 1), done.stderr
+        ratio = statistics.median(over / lab for over, lab in zip(took["ssh"], took["lab"], strict=True))
+        found[system] = {**{f"{way}, s": spread(values, 1) for way, values in took.items()}, "ssh ÷ lab, median of rounds": round(ratio, 3)}
+        print(system, json.dumps(found[system]), flush=True)
+    return found
 
 
 def errors(fleet: Fleet, folder: Path, times: int) -> Any:

@@ -49,6 +49,20 @@ FOLLOWED: dict[str, Any] = {
 }
 """What one host writes, another one reads at once."""
 
+RING: dict[str, Any] = {
+    **KAFKA,
+    "systems": {"cassandra": {"hosts": ["a", "b"], "heap": "512 MiB", "jvm": ["-XX:TieredStopAtLevel=1"]}},
+    "workloads": {"store": {"kind": "cassandra", "on": "j", "mix": {"write": 1, "read": 1}, "keys": "uniform(0, 1K)"}},
+    "tests": [{"levels": {"workload": "store", "rates": [200]}}],
+}
+
+SUITE: dict[str, Any] = {
+    **KAFKA,
+    "systems": {"spark": {"master": "a", "workers": ["a", "b"], "cores": 1, "memory": "512 MiB"}},
+    "workloads": {"batch": {"kind": "spark-perf", "on": "j", "tests": ["count"], "scale_factor": 0.05, "data_scale": 0.001}},
+    "tests": [{"isolated": ["batch"]}],
+}
+
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
@@ -96,12 +110,7 @@ def test_a_run_over_ssh_accounts_for_every_record(fleet: Fleet, tmp_path: Path) 
 
 @pytest.mark.long
 def test_a_ring_over_ssh_reads_back_what_it_wrote(fleet: Fleet, tmp_path: Path) -> None:
-    ring = {
-        "systems": {"cassandra": {"hosts": ["a", "b"], "heap": "512 MiB", "jvm": ["-XX:TieredStopAtLevel=1"]}},
-        "workloads": {"store": {"kind": "cassandra", "on": "j", "mix": {"write": 1, "read": 1}, "keys": "uniform(0, 1K)"}},
-        "tests": [{"levels": {"workload": "store", "rates": [200]}}],
-    }
-    done = run(fleet, written(tmp_path, {**KAFKA, **ring}))
+    done = run(fleet, written(tmp_path, RING))
     assert done.returncode in (0, 1), done.stdout + done.stderr
     summary = json.loads((tmp_path / "out/summary.json").read_text())
     assert summary["status"] == "complete"
@@ -134,12 +143,7 @@ def test_files_over_ssh_are_read_as_they_were_written(fleet: Fleet, tmp_path: Pa
 @pytest.mark.long
 def test_a_suite_over_ssh_leaves_its_event_logs_here(fleet: Fleet, tmp_path: Path) -> None:
     """Spark's own folder is brought there; the driver is on a third machine."""
-    suite = {
-        "systems": {"spark": {"master": "a", "workers": ["a", "b"], "cores": 1, "memory": "512 MiB"}},
-        "workloads": {"batch": {"kind": "spark-perf", "on": "j", "tests": ["count"], "scale_factor": 0.05, "data_scale": 0.001}},
-        "tests": [{"isolated": ["batch"]}],
-    }
-    done = run(fleet, written(tmp_path, {**KAFKA, **suite}))
+    done = run(fleet, written(tmp_path, SUITE))
     assert done.returncode in (0, 1), done.stdout + done.stderr
     out = tmp_path / "out"
     summary = json.loads((out / "summary.json").read_text())
