@@ -52,10 +52,21 @@ def test_skewed_keys(text: str, wire: dict[str, Any]) -> None:
     assert keys(text).wire() == {"shape": "weibull", **{name: pytest.approx(value) for name, value in wire.items()}}
 
 
+@pytest.mark.parametrize("text", ["zipf(5, 1005, 1.1)", "exp(0, 1K, 30)", "weibull(0, 1K, 2)", "gaussian(0, 100, 30, 5)"])
+def test_an_inverted_one_counts_from_its_other_end(text: str) -> None:
+    plain, inverted = keys(text), keys(f"~{text}")
+    assert inverted.wire() == {"shape": "inverted", "of": plain.wire()}
+    assert plain.middle + inverted.middle == pytest.approx(plain.low + plain.high - 1)
+    assert plain.middle != pytest.approx(inverted.middle)
+    with pytest.raises(ValueError, match="no other end"):
+        parse_keys("~sequential(0, 10)")
+
+
 def test_skewed_sizes_and_values_come_back_as_text() -> None:
+    assert show_sizes(sizes("~exp(100 B, 1 KiB, 200 B)")) == "~exp(100, 1024, 200)"
     assert show_sizes(sizes("exp(100 B, 1 KiB, 200 B)")) == "exp(100, 1024, 200)"
     assert show_sizes(sizes("weibull(100 B, 1 KiB, 2, 300 B)")) == "weibull(100, 1024, 2, 300)"
-    for text in ("exp(1, 101, 20)", "weibull(0, 101, 2, 30)", "zipf(0, 101, 1.2)"):
+    for text in ("exp(1, 101, 20)", "weibull(0, 101, 2, 30)", "zipf(0, 101, 1.2)", "~zipf(0, 101, 1.2)"):
         maker = parse_maker(text)
         assert isinstance(maker, Maker)
         assert show_maker(maker) == text
@@ -120,6 +131,7 @@ def test_the_stock_client_draws_the_same_or_refuses() -> None:
         return argv[argv.index("-pop") + 1]
 
     assert population("exp(0, 1M)") == "dist=EXP(1..1000000)"
+    assert population("~exp(0, 1M)") == "dist=~EXP(1..1000000)"
     assert population("weibull(0, 1M, 2.5)") == "dist=EXTREME(1..1000000,2.5)"
     for text in ("zipf(0, 1M)", "exp(0, 1M, 10)", "weibull(0, 1M, 2, 10)"):
         with pytest.raises(TrialFailedError, match="cassandra-stress has no"):

@@ -14,6 +14,7 @@ from pathlib import PurePath
 
 from hydrotest.errors import TrialFailedError
 from hydrotest.spec.cassandra import CassandraLoad
+from hydrotest.spec.distribution import INVERTED
 from hydrotest.spec.kafka import KafkaProduce
 
 ENGLISH = ("-Duser.language=en", "-Duser.country=US", "-Duser.language.format=en", "-Duser.country.format=US")
@@ -114,6 +115,10 @@ def _stress(
 
 
 def _distribution(workload: CassandraLoad) -> str:
+    return f"{INVERTED if workload.keys.inverted else ''}{_from_first(workload)}"
+
+
+def _from_first(workload: CassandraLoad) -> str:
     keys = workload.keys
     low, high = keys.low + 1, keys.high
     if keys.shape == "gaussian" and keys.mean is not None and keys.sd is not None:

@@ -1,6 +1,7 @@
 """Distributions as cassandra-stress names them: `uniform(0, 1M)`, `sequential(1, 100K)`, `gaussian(0, 1M)` or
 `gaussian(0, 1M, 500K, 100K)` (mean, standard deviation), `zipf(0, 1M)` or `zipf(0, 1M, 1.2)`, `exp(0, 1M)` or
-`exp(0, 1M, 50K)` (mean), `weibull(0, 1M, 3)` or `weibull(0, 1M, 3, 400K)` (exponent, scale); of keys, and of sizes."""
+`exp(0, 1M, 50K)` (mean), `weibull(0, 1M, 3)` or `weibull(0, 1M, 3, 400K)` (exponent, scale); of keys, and of sizes.
+`~zipf(0, 1M)` is the same from the other end: the last numbers are the frequent ones."""
 
 from __future__ import annotations
 
@@ -38,7 +39,10 @@ KEY_SHAPES = ("sequential", "uniform", "gaussian", "zipf", "exp", "weibull")
 NUMBER_SHAPES = ("uniform", "gaussian", "zipf", "exp", "weibull")
 SIZE_SHAPES = ("uniform", "gaussian", "exp", "weibull")
 
-CALL = re.compile(r"^\s*([a-z]+)\s*\(([^()]*)\)\s*$")
+CALL = re.compile(r"^\s*(~?[a-z]+)\s*\(([^()]*)\)\s*$")
+INVERTED = "~"
+INVERTIBLE = ("gaussian", "zipf", "exp", "weibull")
+"""The others are the same from both ends, or count."""
 _SKEWED = "zipf(0, 1M[, exponent]), exp(0, 1M[, mean]) or weibull(0, 1M, exponent[, scale])"
 _KEY_FORMS = f"uniform(0, 1M), sequential(0, 1M), gaussian(0, 1M[, mean, sd]), {_SKEWED}"
 NUMBER_FORMS = f"uniform(0, 1M), gaussian(0, 1M[, mean, sd]), {_SKEWED}"
@@ -62,6 +66,8 @@ class Distribution(BaseModel):
     sd: float | None = None
     exponent: float | None = None
     scale: float | None = None
+    inverted: bool = False
+    """Counted from the other end: `low` + `high` − 1 − n instead of n."""
     weights: tuple[tuple[int, float], ...] | None = None
     """Of each number."""
     file: str | None = None
@@ -85,6 +91,10 @@ class Distribution(BaseModel):
     @property
     def middle(self) -> float:
         """What is drawn on average."""
+        return self.low + self.high - 1 - self._middle if self.inverted else self._middle
+
+    @property
+    def _middle(self) -> float:
         if self.weights is not None:
             return sum(number * weight for number, weight in self.weights) / sum(weight for _, weight in self.weights)
         if self.scale is not None:
@@ -106,12 +116,17 @@ class Distribution(BaseModel):
             out |= {"exponent": self.exponent}
         if self.scale is not None:
             out |= {"shape": "weibull", "exponent": self.exponent or 1.0, "scale": self.scale}
-        return out
+        return {"shape": "inverted", "of": out} if self.inverted else out
 
     @property
     def has_usual_scale(self) -> bool:
         """True if its scale is what cassandra-stress gives it, which takes none."""
         return self.scale is not None and math.isclose(self.scale, usual_scale(self.size - 1, self.exponent or 1.0))
+
+    @property
+    def shown_shape(self) -> str:
+        """Its name, as in the text form."""
+        return f"{INVERTED if self.inverted else ''}{self.shape}"
 
     @property
     def shown_extras(self) -> str:
@@ -124,10 +139,13 @@ class Distribution(BaseModel):
 def _arguments(text: object, shapes: tuple[str, ...], forms: str) -> tuple[str, list[str]]:
     """Shape and arguments of the text form."""
     match = CALL.match(text) if isinstance(text, str) else None
-    if match is None or match[1] not in shapes:
+    shape = match[1].removeprefix(INVERTED) if match else ""
+    if match is None or shape not in shapes:
         raise ValueError(f"{text!r} is not a distribution; write {forms}")
+    if match[1] != shape and shape not in INVERTIBLE:
+        raise ValueError(f"{text!r}: {shape} has no other end to count from; leave {INVERTED} out")
     parts = [part.strip() for part in match[2].split(",")]
-    if len(parts) - 2 not in _EXTRAS[match[1]]:
+    if len(parts) - 2 not in _EXTRAS[shape]:
         raise ValueError(f"{text!r} has {len(parts)} arguments; write {forms}")
     return match[1], parts
 
@@ -137,6 +155,7 @@ def _made(
 ) -> Distribution:
     """The distribution of these arguments: `number` reads the ends of its range, `middle` mean and standard
     deviation. `beyond` is 1 where the second end is itself in the range, else 0."""
+    inverted, shape = shape.startswith(INVERTED), shape.removeprefix(INVERTED)
     low, high = number(parts[0]), number(parts[1]) + beyond
     if low >= high:
         raise ValueError(f"{text!r} is empty: {parts[0]} is not below {parts[1]}")
@@ -155,7 +174,7 @@ def _made(
             raise ValueError(f"{text!r}: the exponent must be a number above 0")
     if shape in ("exp", "weibull"):
         extras |= _tailed(text, shape, parts[2:], high - 1 - low, low, middle)
-    return Distribution.model_validate({"shape": shape, "low": low, "high": high, **extras})
+    return Distribution.model_validate({"shape": shape, "low": low, "high": high, "inverted": inverted, **extras})
 
 
 def _tailed(text: object, shape: str, parts: list[str], span: int, low: int, middle: Callable[[object], float]) -> dict[str, float]:
@@ -209,12 +228,13 @@ def show_sizes(sizes: Distribution) -> int | str | dict[str, Any]:
         return show_listed(sizes)
     if sizes.size == 1:
         return sizes.low
-    return f"{sizes.shape}({sizes.low}, {sizes.high - 1}{sizes.shown_extras})"
+    return f"{sizes.shown_shape}({sizes.low}, {sizes.high - 1}{sizes.shown_extras})"
 
 
 def call_of(*shapes: str) -> str:
     """What the text form of these looks like, for a JSON Schema."""
-    return rf"^\s*({'|'.join(shapes)})\s*\([^()]*\)\s*$"
+    either = "|".join(f"{INVERTED}?{shape}" if shape in INVERTIBLE else shape for shape in shapes)
+    return rf"^\s*({either})\s*\([^()]*\)\s*$"
 
 
 _FILE = {"type": "object", "properties": {"file": {"type": "string", "description": "Its path, from where hydrotest is called."}},

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, Wi
 from hydrotest import units
 from hydrotest.spec.distribution import (
     CALL,
+    INVERTED,
     NUMBER_FORMS,
     NUMBER_SHAPES,
     SIZE_FORMS,
@@ -71,7 +72,7 @@ def parse_maker(value: object) -> object:
     if isinstance(value, str) and _WITH_SIZES.search(value):
         return Maker.model_validate({"make": "bytes", "drawn": parse_sizes(value)})
     match = CALL.match(value) if isinstance(value, str) else None
-    if match is None or match[1] not in NUMBER_SHAPES:
+    if match is None or match[1].removeprefix(INVERTED) not in NUMBER_SHAPES:
         raise ValueError(
             f"{value!r} makes no value; write row, row % 10, {{rows: 10}}, {NUMBER_FORMS}, a size such as {SIZE_FORMS}, or {EXAMPLE}"
         )
@@ -111,7 +112,7 @@ def show_maker(maker: Maker) -> str | dict[str, Any]:
         return f"row % {maker.divisor}"
     if maker.drawn is None:
         return "row"
-    numbers = f"{maker.drawn.shape}({maker.drawn.low}, {maker.drawn.high}{maker.drawn.shown_extras})"
+    numbers = f"{maker.drawn.shown_shape}({maker.drawn.low}, {maker.drawn.high}{maker.drawn.shown_extras})"
     if maker.make == "shared":
         return {"rows": numbers}
     if maker.make == "many":

@@ -46,6 +46,10 @@ pub enum Distribution {
     Weights {
         values: Vec<(u64, f64)>,
     },
+    /// Of a range, counted from its other end: cassandra-stress's `~`.
+    Inverted {
+        of: Box<Distribution>,
+    },
 }
 
 /// Draws numbers for one thread of several.
@@ -54,6 +58,8 @@ pub struct Draw {
     random: SmallRng,
     next: u64,
     step: u64,
+    /// min + max of one that is inverted.
+    mirror: Option<u64>,
 }
 
 /// A distribution, ready to be drawn from.
@@ -121,6 +127,7 @@ impl Sampler {
                 max,
                 weibull: Weibull::new(scale, exponent).map_err(words)?,
             },
+            Distribution::Inverted { .. } => return Err("what is inverted is inverted again".into()),
             Distribution::Weights { values } => Self::Weights {
                 index: WeightedIndex::new(values.iter().map(|(_, weight)| *weight)).map_err(words)?,
                 numbers: values.into_iter().map(|(number, _)| number).collect(),
@@ -136,7 +143,12 @@ impl Draw {
         if min > max {
             return Err(format!("from {min} to {max}: the range is empty"));
         }
+        let (settings, mirror) = match settings {
+            Distribution::Inverted { of } => (*of, Some(min + max)),
+            settings => (settings, None),
+        };
         Ok(Self {
+            mirror,
             sampler: Sampler::new(settings)?,
             random: SmallRng::seed_from_u64(seed.wrapping_add(share)),
             next: share,
@@ -146,6 +158,11 @@ impl Draw {
 
     /// The next number.
     pub fn number(&mut self) -> u64 {
+        let number = self.drawn();
+        self.mirror.map_or(number, |ends| ends - number)
+    }
+
+    fn drawn(&mut self) -> u64 {
         let random = &mut self.random;
         match &self.sampler {
             Sampler::Sequential { min, count } => {
@@ -194,6 +211,7 @@ impl Distribution {
             | Self::Gaussian { min, max, .. }
             | Self::Zipf { min, max, .. }
             | Self::Weibull { min, max, .. } => (*min, *max),
+            Self::Inverted { of } => of.range(),
             Self::Weights { values } => {
                 let numbers = || values.iter().map(|(number, _)| *number);
                 // Without any number the range is empty.

@@ -101,6 +101,24 @@ fn numbers_come_by_their_weights() {
 }
 
 #[test]
+fn an_inverted_one_counts_from_its_other_end() {
+    let zipf = Distribution::Zipf {
+        min: 5,
+        max: 1_000,
+        exponent: 1.1,
+    };
+    let inverted = Distribution::Inverted {
+        of: Box::new(zipf.clone()),
+    };
+    assert_eq!(inverted.range(), (5, 1_000));
+    let mut plain = Draw::new(zipf, 7, 0, 1).unwrap();
+    let mut other = Draw::new(inverted.clone(), 7, 0, 1).unwrap();
+    assert!((0..1_000).all(|_| plain.number() + other.number() == 1_005));
+    let twice = Distribution::Inverted { of: Box::new(inverted) };
+    assert!(Draw::new(twice, 0, 0, 1).is_err());
+}
+
+#[test]
 fn the_first_rank_is_the_most_frequent() {
     let settings = Distribution::Zipf {
         min: 5,
