@@ -25,7 +25,8 @@ from hydrotest.spec.attach import RequestsGuard, attached, only_seen
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.check import memory_needed
 from hydrotest.spec.check_attached import highest_rate
-from hydrotest.spec.kafka import Kafka, KafkaProduce
+from hydrotest.spec.kafka import Kafka
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
 from hydrotest.spec.models import Experiment

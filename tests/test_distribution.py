@@ -19,7 +19,7 @@ from hydrotest.load import kafka
 from hydrotest.load.stock import stress_command
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.distribution import Distribution, parse_keys, parse_sizes, show_sizes
-from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.lines import parse_document, read_document
 from hydrotest.spec.load import experiment_of, load_experiment
 from hydrotest.spec.maker import EXAMPLE, Maker, parse_maker, show_maker

@@ -19,7 +19,8 @@ from hydrotest.run.lifecycle.events import Silent
 from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, LoadSpec
 from hydrotest.run.workloads.kafka import Consume, Produce
-from hydrotest.spec.kafka import KafkaConsume, KafkaProduce
+from hydrotest.spec.kafka_consume import KafkaConsume
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Objective
 from hydrotest.store import layout

@@ -13,7 +13,7 @@ from hydrotest.hosts.lab import disk
 from hydrotest.hosts.locales import PLAIN_LOCALE
 from hydrotest.load import stock
 from hydrotest.spec.cassandra import CassandraLoad
-from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.load import load_experiment
 
 EXPERIMENT = """\

@@ -17,8 +17,8 @@ from hydrotest.hosts.protocol import EVENTS, GREETING
 from hydrotest.load import cassandra, kafka
 from hydrotest.load.kafka_group import group_generator
 from hydrotest.spec.cassandra import CassandraLoad
-from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.spec.kafka_group import KafkaGroup
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.store.records import Outcome, Second
 
 MESSAGES = Path("contract/messages")

@@ -11,7 +11,7 @@ from hydrotest.errors import BadInputError
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.local import LocalHost
 from hydrotest.load.kafka import producers, topic_names
-from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
 from hydrotest.spec.models import Experiment

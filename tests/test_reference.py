@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.reference import reference
 from hydrotest.spec.spark import SparkPerf

@@ -19,8 +19,9 @@ from hydrotest.run.trials.trial import Disturbance, TrialPlan
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.kafka import Consume, Produce
 from hydrotest.run.workloads.kafka_group import Group
-from hydrotest.spec.kafka import KafkaConsume, KafkaProduce
+from hydrotest.spec.kafka_consume import KafkaConsume
 from hydrotest.spec.kafka_group import KafkaGroup
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.tests.fault import Fault
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial

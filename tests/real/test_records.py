@@ -18,7 +18,8 @@ from hydrotest.run.trials.concurrent import run_concurrently
 from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, LoadSpec
 from hydrotest.run.workloads.kafka import Consume, Produce
-from hydrotest.spec.kafka import KafkaConsume, KafkaProduce
+from hydrotest.spec.kafka_consume import KafkaConsume
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.tests.profile import Stretch
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial

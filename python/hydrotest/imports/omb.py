@@ -10,7 +10,7 @@ from typing import Any
 from hydrotest.errors import BadInputError
 from hydrotest.imports.note import Aim, Imported, Why, allow, system
 from hydrotest.imports.yaml_lines import Lined, read_lined
-from hydrotest.spec.kafka import BATCH_BYTES_MAX, IDEMPOTENT_REQUESTS_MAX, KEPT_BY_US
+from hydrotest.spec.kafka_produce import BATCH_BYTES_MAX, IDEMPOTENT_REQUESTS_MAX, KEPT_BY_US
 
 CONNECTIONS_MAX = 16
 """Threads of a generator that share its schedule; each has a connection of its own to each broker."""

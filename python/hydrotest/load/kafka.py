@@ -12,7 +12,8 @@ from typing import Any, Literal, Protocol
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.load.native import NICE, Generator, shared
-from hydrotest.spec.kafka import BATCH_BYTES_PER_RECORD, CONSUMER_CONNECTIONS, KafkaProduce
+from hydrotest.spec.kafka_consume import CONSUMER_CONNECTIONS
+from hydrotest.spec.kafka_produce import BATCH_BYTES_PER_RECORD, KafkaProduce
 from hydrotest.spec.workload import SHARES_MAX
 
 PARTITION_FETCH_BYTES = 1 << 20

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from hydrotest.errors import TrialFailedError
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.distribution import INVERTED
-from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.kafka_produce import KafkaProduce
 
 ENGLISH = ("-Duser.language=en", "-Duser.country=US", "-Duser.language.format=en", "-Duser.country.format=US")
 """Java's Formatter writes numbers by its locale, in German 12,345 as 12.345.

@@ -13,7 +13,8 @@ from hydrotest.spec.cassandra import Cassandra
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.fields import Count, DurationS, Name
 from hydrotest.spec.hdfs import Hdfs
-from hydrotest.spec.kafka import Kafka, KafkaProduce
+from hydrotest.spec.kafka import Kafka
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.spark import Spark
 from hydrotest.spec.workload import Refusal, Workload

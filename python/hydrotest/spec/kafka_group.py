@@ -9,7 +9,8 @@ from pydantic import Field
 from hydrotest.spec.base import Client
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.fields import Count, DurationS, Name, PropertyValue, SizeBytes
-from hydrotest.spec.kafka import Kafka, KafkaProduce
+from hydrotest.spec.kafka import Kafka
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.system import MIB
 from hydrotest.spec.workload import LimitBy, Refusal, Workload

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from hydrotest.kinds.registry import HOSTS, SYSTEMS, TESTS, WORKLOADS
-from hydrotest.spec import base, fields, kafka, models, monitored, scale
+from hydrotest.spec import base, fields, kafka_produce, models, monitored, scale
 from hydrotest.spec.arrivals import Arrivals, ArrivalsField, show_arrivals
 from hydrotest.spec.choice import Kind
 from hydrotest.spec.distribution import Distribution, KeysField, SizesField, show_sizes
@@ -31,7 +31,7 @@ _QUANTITIES = {
     KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)`, `zipf(a, b)`, `exp(a, b)`, `weibull(a, b, k)` or `{file: …}`",
     ArrivalsField: "`even`, `poisson` or `bursts(n)`",
     MakerField: "`row`, a distribution of numbers, a size, `row % n`, `{rows: …}`, or `{count: …, each: …}`",
-    kafka.Acks: "`all`, `1` or `0`",
+    kafka_produce.Acks: "`all`, `1` or `0`",
     SizesField: "size with its unit, `uniform(a, b)`, `gaussian(a, b)`, `exp(a, b)`, `weibull(a, b, k)`, `{weights: {…}}` or `{file: …}`",
     monitored.SeriesField: 'series, e.g. `broker_idle{pool="requests"}`',
 }  # fmt: skip
@@ -194,6 +194,6 @@ def default_of(field: FieldInfo) -> str | None:
             (size, unit) for size, unit in ((60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if value % size < size * 1e-9
         )
         return f"{value / size:g} {unit}"
-    if kind == _QUANTITIES[kafka.Acks]:
+    if kind == _QUANTITIES[kafka_produce.Acks]:
         return "all"
     return f"{value:.0%}" if kind == _QUANTITIES[fields.Fraction] else str(value)

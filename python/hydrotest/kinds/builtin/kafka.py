@@ -64,7 +64,7 @@ KINDS = (
     ),
     WorkloadKind(
         name="kafka-produce",
-        model=Ref("hydrotest.spec.kafka:KafkaProduce"),
+        model=Ref("hydrotest.spec.kafka_produce:KafkaProduce"),
         run=Ref("hydrotest.run.workloads.kafka:Produce"),
         system="kafka",
         unit="records/s",
@@ -73,7 +73,7 @@ KINDS = (
     ),
     WorkloadKind(
         name="kafka-consume",
-        model=Ref("hydrotest.spec.kafka:KafkaConsume"),
+        model=Ref("hydrotest.spec.kafka_consume:KafkaConsume"),
         run=Ref("hydrotest.run.workloads.kafka:Consume"),
         system="kafka",
         unit="records/s",

@@ -17,7 +17,7 @@ from hydrotest.hosts.monitored.source import Known
 from hydrotest.run.attached.dealings import dealings
 from hydrotest.spec.attach import Attachable, attached
 from hydrotest.spec.choice import expected
-from hydrotest.spec.kafka import CONSUMER_CONNECTIONS
+from hydrotest.spec.kafka_consume import CONSUMER_CONNECTIONS
 from hydrotest.spec.models import Experiment
 from hydrotest.systems.attached import AttachedSystem, ClusterFacts, check_whole
 from hydrotest.systems.catalogue import make_systems

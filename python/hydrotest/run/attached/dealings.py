@@ -15,7 +15,7 @@ from hydrotest.run.attached.own import OwnThings
 from hydrotest.run.workloads.hadoop import Folders
 from hydrotest.spec.arrivals import Arrivals
 from hydrotest.spec.cassandra import CassandraLoad
-from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.systems.attached import AttachedSystem
 from hydrotest.systems.cassandra.attached import AttachedCassandra
 from hydrotest.systems.fetch import ProgressCallback

@@ -16,7 +16,8 @@ from hydrotest.run.workloads.base import UNTHROTTLED, Bench, Follower, LoadSpec,
 from hydrotest.spec.check_attached import most_of
 from hydrotest.spec.choice import expected
 from hydrotest.spec.dataflow import Dataflow
-from hydrotest.spec.kafka import BATCH_BYTES_PER_RECORD, KafkaConsume, KafkaProduce
+from hydrotest.spec.kafka_consume import KafkaConsume
+from hydrotest.spec.kafka_produce import BATCH_BYTES_PER_RECORD, KafkaProduce
 from hydrotest.store.purposes import Purpose, Trait
 from hydrotest.store.records import Load, Outcome, Trial
 

@@ -10,8 +10,8 @@ from hydrotest.spec.checker import Checker
 from hydrotest.spec.dataflow import Dataflow, driver_service, query_service
 from hydrotest.spec.fields import DurationS, Name
 from hydrotest.spec.hosts import GivenResource
-from hydrotest.spec.kafka import KafkaProduce
 from hydrotest.spec.kafka_group import KafkaGroup, member_service, members_service
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.step import OVERHEAD_S, Step
 from hydrotest.spec.tests.base import AtLevel

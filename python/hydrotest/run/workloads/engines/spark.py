@@ -21,7 +21,7 @@ from hydrotest.run.workloads.submission import LongLivedDriver, Needs
 from hydrotest.spec.choice import expected
 from hydrotest.spec.dataflow import Dataflow, driver_service, query_service
 from hydrotest.spec.fields import PropertyValue
-from hydrotest.spec.kafka import KafkaProduce
+from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.systems.fetch import SPARK_CASSANDRA, SPARK_KAFKA, fetch
 from hydrotest.systems.hdfs.system import CLIENT
 
