@@ -16,7 +16,7 @@ pub(crate) struct AckedOffsets {
 }
 
 impl AckedOffsets {
-    /// For one of so many partitions.
+    /// For one of so many partitions of all producers of the thread.
     pub(crate) fn of(partitions: usize) -> Self {
         Self {
             runs: VecDeque::new(),

@@ -94,6 +94,7 @@ impl RecordAccumulator {
         let names = names(&settings.topic, settings.topics);
         let refresher = || MetadataRefresher::new(access, &names, 1, settings.producers);
         let mut pool = ConnectionPool::new(settings.retries.then(refresher));
+        let of_thread = settings.producers.div_ceil(settings.load.threads) as usize;
         let mut partitions = Vec::new();
         let mut known = None;
         let mut transactions = None;
@@ -123,7 +124,7 @@ impl RecordAccumulator {
                 ready: VecDeque::new(),
                 not_before_ns: 0,
                 acked: Runs::default(),
-                offsets: AckedOffsets::of(leaders.len()),
+                offsets: AckedOffsets::of(leaders.len() * of_thread),
             });
         }
         Ok(Self {
