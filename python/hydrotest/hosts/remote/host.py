@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -214,12 +215,9 @@ class RemoteHost(Reached):
         """See `Host`. By content: what is there already is not sent again."""
         if path in self._copied:
             return self._copied[path]
-        files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
-        digest = hashlib.sha256()
-        for one in files:
-            digest.update(str(one.relative_to(path)).encode() + b"\0" + await asyncio.to_thread(_digest, one))
+        files, digest = await asyncio.to_thread(_content, path)
         assert self._data is not None, "it is prepared first"
-        target = self._data / COPIES / f"{path.name}-{digest.hexdigest()[:16]}"
+        target = self._data / COPIES / f"{path.name}-{digest[:16]}"
         async with self._copying.setdefault(target, asyncio.Lock()):
             if await self.size(target / COMPLETE) is None:
                 for one in files:
@@ -231,9 +229,21 @@ class RemoteHost(Reached):
         return self._copied[path]
 
 
-def _digest(path: Path) -> bytes:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").digest()
+def _content(path: Path) -> tuple[list[Path], str]:
+    """The files of a folder, or the one file, and what tells their content from another."""
+    files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
+    stamps = ((one.stat().st_size, one.stat().st_mtime_ns) for one in files)
+    return files, _digest(path, tuple(zip(files, stamps, strict=True)))
+
+
+@cache
+def _digest(path: Path, files: tuple[tuple[Path, tuple[int, int]], ...]) -> str:
+    """Once for all hosts that get these files: Spark's have 500 MB."""
+    digest = hashlib.sha256()
+    for one, _ in files:
+        with one.open("rb") as handle:
+            digest.update(str(one.relative_to(path)).encode() + b"\0" + hashlib.file_digest(handle, "sha256").digest())
+    return digest.hexdigest()
 
 
 async def _read(path: Path) -> AsyncIterator[bytes]:
