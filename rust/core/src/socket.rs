@@ -31,7 +31,10 @@ pub fn allow_many() {
         maximum: allowed.maximum,
     };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        eprintln!("hydrotest-node: the limit on open files stays at {:?}: {error}", allowed.current);
+        eprintln!(
+            "hydrotest-node: the limit on open files stays at {:?}: {error}",
+            allowed.current
+        );
     }
 }
 

@@ -19,9 +19,19 @@ pub(crate) fn ids(settings: &ProduceSettings, share: u32) -> Result<Vec<u32>> {
     let load = &settings.load;
     let (threads, thread) = (u64::from(load.threads), u64::from(share - load.first_share));
     let own = share_of(u64::from(settings.producers), thread, threads) as u32;
-    ensure!(own > 0, "{} producers are too few for {} threads", settings.producers, load.threads);
-    let ids: Vec<u32> = (0..own).map(|turn| settings.producer + share + turn * load.shares).collect();
-    ensure!(ids.iter().all(|id| *id < PRODUCERS_MAX), "producer ids end at {PRODUCERS_MAX}");
+    ensure!(
+        own > 0,
+        "{} producers are too few for {} threads",
+        settings.producers,
+        load.threads
+    );
+    let ids: Vec<u32> = (0..own)
+        .map(|turn| settings.producer + share + turn * load.shares)
+        .collect();
+    ensure!(
+        ids.iter().all(|id| *id < PRODUCERS_MAX),
+        "producer ids end at {PRODUCERS_MAX}"
+    );
     Ok(ids)
 }
 
@@ -36,7 +46,14 @@ pub(crate) struct Client {
 
 impl Client {
     /// Hands record `number` to its batch. `smallest`: the least bytes of any record.
-    pub(crate) fn push(&mut self, made: &NewRecord<'_>, number: u64, intended_ns: u64, now: Now, smallest: usize) -> Result<()> {
+    pub(crate) fn push(
+        &mut self,
+        made: &NewRecord<'_>,
+        number: u64,
+        intended_ns: u64,
+        now: Now,
+        smallest: usize,
+    ) -> Result<()> {
         let partitions = self.accumulator.partitions.len();
         let keyed = made.key.map(|key| partition_of(key, partitions));
         let mut partition = keyed.unwrap_or(self.turn);
@@ -125,7 +142,10 @@ impl Clients {
 
     /// When the oldest open batch was opened.
     pub(crate) fn opened_ns(&self) -> Option<u64> {
-        self.all.iter().filter_map(|client| client.accumulator.opened_ns()).min()
+        self.all
+            .iter()
+            .filter_map(|client| client.accumulator.opened_ns())
+            .min()
     }
 
     /// Records that were handed over and have not ended.
@@ -186,7 +206,11 @@ mod tests {
             let mut all = Vec::new();
             for generator in 0..3 {
                 let settings = of_generator(producers, threads, generator * threads, 3 * threads);
-                let own: Vec<u32> = settings.load.own_shares().flat_map(|share| ids(&settings, share).unwrap()).collect();
+                let own: Vec<u32> = settings
+                    .load
+                    .own_shares()
+                    .flat_map(|share| ids(&settings, share).unwrap())
+                    .collect();
                 assert_eq!(own.len(), producers as usize);
                 all.extend(own);
             }

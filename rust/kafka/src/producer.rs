@@ -255,9 +255,7 @@ impl Target for Producer {
                 .clients
                 .opened_ns()
                 .map_or(until_ns, |opened_ns| opened_ns + linger_ns);
-            let ended = self
-                .clients
-                .wait(due.min(until_ns).saturating_sub(monotonic_ns()))?;
+            let ended = self.clients.wait(due.min(until_ns).saturating_sub(monotonic_ns()))?;
             let answered = !ended.is_empty();
             for (client, of_client) in ended {
                 for (records, end) in of_client {

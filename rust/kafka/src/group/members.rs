@@ -174,7 +174,11 @@ impl Members {
         let words = process.last_words();
         let Some(cause) = self.ending.remove(&who).filter(|_| error.is_none()) else {
             let why = error.unwrap_or(words);
-            return Err(anyhow!("member {} of group {} has ended: {why}", who.member, self.group(who)));
+            return Err(anyhow!(
+                "member {} of group {} has ended: {why}",
+                who.member,
+                self.group(who)
+            ));
         };
         if let Some(process) = self.processes.remove(&who) {
             process.end(LEAVE)?;
