@@ -9,108 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from hydrotest.cli.app import main
 from hydrotest.errors import BadInputError
 from hydrotest.imports.nosqlbench import import_nosqlbench
-from hydrotest.imports.note import Aim, Fate, Imported, Why
-from hydrotest.imports.omb import import_omb
+from hydrotest.imports.note import Fate, Why
 from hydrotest.imports.producer_perf import import_producer_perf
 from hydrotest.imports.stress import import_stress
 from hydrotest.imports.stress_words import distribution
 from hydrotest.imports.yaml_lines import read_lined
-from hydrotest.report.wording.imported import WORDS, note_words
-from hydrotest.spec.lines import parse_document
-from hydrotest.spec.load import experiment_of
-from hydrotest.spec.models import Experiment
-
-HERE, THERE = Aim(), Aim(attach=("b1:9092", "b2:9092", "b3:9092"))
-KB = {"messageSize": 1024, "subscriptionsPerTopic": 1, "consumerPerSubscription": 1, "producersPerTopic": 1, "testDurationMinutes": 5}
-OMB: dict[str, dict[str, Any]] = {
-    "simple-workload": {"name": "Simple Workload 1 producer on 1 topic", "topics": 1, "partitionsPerTopic": 10, **KB, "keyDistributor": "NO_KEY",
-                        "payloadFile": "payload/payload-1Kb.data", "producerRate": 10000, "consumerBacklogSizeGB": 0},
-    "1-topic-1-partition-100b": {"topics": 1, "partitionsPerTopic": 1, **KB, "messageSize": 100, "useRandomizedPayloads": True, "randomBytesRatio": 0.5,
-                                 "randomizedPayloadPoolSize": 1000, "producerRate": 50000},
-    "1-topic-16-partitions-1kb": {"topics": 1, "partitionsPerTopic": 16, **KB, "producerRate": 50000},
-    "1-topic-100-partitions-1kb-4p-4c-2000k": {"topics": 1, "partitionsPerTopic": 100, **KB, "producersPerTopic": 4, "consumerPerSubscription": 4,
-                                               "producerRate": 2_000_000},
-    "1-topic-3-partition-100b-3producers": {"topics": 1, "partitionsPerTopic": 3, **KB, "messageSize": 100, "producersPerTopic": 3, "producerRate": 1_000_000},
-    "10-topics-10-partitions-1kb": {"topics": 10, "partitionsPerTopic": 10, **KB, "producersPerTopic": 2, "producerRate": 200_000},
-    "100-topics-1-partition-1kb": {"topics": 100, "partitionsPerTopic": 1, **KB, "producerRate": 50_000},
-    "200-topics-1-partition-1kb": {"topics": 200, "partitionsPerTopic": 1, **KB, "producerRate": 50_000, "warmupDurationMinutes": 5},
-    "1000-topics-10-partitions-1kb": {"topics": 1000, "partitionsPerTopic": 10, **KB, "producerRate": 100_000, "logHdrLatency": False},
-    "keys-round-robin": {"topics": 1, "partitionsPerTopic": 16, **KB, "keyDistributor": "KEY_ROUND_ROBIN", "producerRate": 20_000},
-    "keys-random": {"topics": 1, "partitionsPerTopic": 16, **KB, "keyDistributor": "RANDOM_NANO", "producerRate": 20_000},
-    "max-rate-1-topic-16-partitions-1kb": {"topics": 1, "partitionsPerTopic": 16, **KB, "producerRate": 0},
-    "backlog-1-topic-16-partitions-1kb": {"topics": 1, "partitionsPerTopic": 16, **KB, "producerRate": 100_000, "consumerBacklogSizeGB": 100,
-                                          "backlogDrainRatio": 1.0},
-    "1-topic-2-subscriptions-1kb": {"topics": 1, "partitionsPerTopic": 8, **KB, "subscriptionsPerTopic": 2, "producerRate": 40_000},
-    "1-topic-6-subscriptions-1kb": {"topics": 1, "partitionsPerTopic": 8, **KB, "subscriptionsPerTopic": 6, "producerRate": 40_000},
-    "10kb-100mb": {"topics": 1, "partitionsPerTopic": 100, **KB, "messageSize": 10240, "producersPerTopic": 50, "producerRate": 10_000},
-}  # fmt: skip
-DRIVER = {
-    "name": "Kafka", "driverClass": "io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver", "replicationFactor": 3, "reset": True,
-    "topicConfig": "min.insync.replicas=2\nflush.messages=1\nretention.ms=60000\n", "commonConfig": "bootstrap.servers=b1:9092\nsasl.jaas.config=secret\n",
-    "producerConfig": "acks=all\nlinger.ms=1\nbatch.size=131072\ncompression.type=snappy\nmax.in.flight.requests.per.connection=10\nbuffer.memory=1\n",
-    "consumerConfig": "auto.offset.reset=earliest\nisolation.level=read_committed\n",
-}  # fmt: skip
-
-
-def accepted(made: Imported) -> Experiment:
-    """The experiment, as `check` reads it; and each note has its words."""
-    assert all(note_words(note) for note in made.notes)
-    assert all((note.why is None) == (note.fate is Fate.KEPT) for note in made.notes)
-    return experiment_of(parse_document(yaml.safe_dump(made.experiment, sort_keys=False), Path("imported.yaml")))
-
-
-def written(folder: Path, name: str, value: Any) -> Path:
-    path = folder / name
-    path.write_text(value if isinstance(value, str) else yaml.safe_dump(value, sort_keys=False))
-    return path
-
-
-@pytest.mark.parametrize("aim", [HERE, THERE], ids=["here", "attached"])
-@pytest.mark.parametrize("name", OMB)
-def test_workloads_of_openmessaging_benchmark(name: str, aim: Aim, tmp_path: Path) -> None:
-    given = {"name": name, **OMB[name]}
-    made = import_omb(written(tmp_path, "workload.yaml", given), written(tmp_path, "driver.yaml", DRIVER), aim)
-    told = {(note.file, note.line) for note in made.notes}
-    lines = {("workload.yaml", number) for number in range(1, len(given) + 1)}
-    assert lines <= told, "each line has a note"
-    ingest = made.experiment["workloads"]["ingest"]
-    assert (ingest.get("topics", 1), ingest["partitions"]) == (given["topics"], given["partitionsPerTopic"])
-    assert ingest["compression"] == "snappy"
-    assert (ingest["in_flight_requests"], ingest["idempotent"]) == (10, False)
-    assert ingest.get("replication", 1) == (3 if aim.attach else 1)
-    assert ingest["topic"] == ({"min.insync.replicas": "2"} if aim.attach else {}) | {"flush.messages": "1"}
-    assert all("secret" not in note.said for note in made.notes)
-    accepted(made)
-
-
-def test_transactions_and_settings_that_are_hydrotests_own(tmp_path: Path) -> None:
-    made = import_producer_perf("--transaction-duration-ms 200 --transactional-id x --throughput 10", HERE)
-    assert made.experiment["workloads"]["ingest"]["transactions"] == {"every": "200 ms"}
-    accepted(made)
-    driver = DRIVER | {"topicConfig": "local.retention.ms=1\nretention.bytes=2\n"}
-    kept = import_omb(written(tmp_path, "w.yaml", OMB["simple-workload"]), written(tmp_path, "d.yaml", driver), HERE)
-    assert "topic" not in kept.experiment["workloads"]["ingest"]
-    accepted(kept)
-
-
-def test_what_an_omb_workload_becomes(tmp_path: Path) -> None:
-    def of(name: str) -> Imported:
-        return import_omb(written(tmp_path, f"{name}.yaml", OMB[name]), None, HERE)
-
-    tests = {name: of(name).experiment["tests"] for name in OMB}
-    assert tests["simple-workload"] == [{"soak": {"workloads": ["ingest", "drain"], "rates": {"ingest": 10000}, "duration": "300 s"}}]
-    assert tests["max-rate-1-topic-16-partitions-1kb"] == [{"isolated": ["ingest"]}]
-    assert tests["backlog-1-topic-16-partitions-1kb"][1] == {"isolated": ["drain"]}
-    assert of("1-topic-1-partition-100b").experiment["workloads"]["ingest"]["compressible"] == 0.5
-    assert set(of("1-topic-6-subscriptions-1kb").experiment["workloads"]) == {"ingest", "drain", "drain2", "drain3"}
-    left = {note.why for note in of("1-topic-6-subscriptions-1kb").notes}
-    assert Why.SUBSCRIPTIONS in left
-
+from hydrotest.report.wording.imported import WORDS
+from tests.imported import HERE, accepted, written
 
 COMMANDS = {
     "write n=1000000 cl=ONE -rate threads=50": {"concurrency": {"workload": "store", "counts": [50]}},
@@ -335,7 +244,7 @@ def test_a_baseline_of_nosqlbench(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    written(tmp_path, "w.yaml", OMB["10-topics-10-partitions-1kb"])
+    written(tmp_path, "w.yaml", {"topics": 10, "partitionsPerTopic": 10, "messageSize": 1024, "producerRate": 10_000})
     assert main(["import", "omb", "w.yaml", "--out", "mine.yaml"]) == 0
     assert capsys.readouterr().out == "mine.yaml\n"
     assert main(["check", "mine.yaml"]) == 0
@@ -368,33 +277,6 @@ def test_each_reason_has_words_and_is_used() -> None:
     assert set(WORDS) == set(Why)
     source = "".join(path.read_text() for path in Path("python/hydrotest/imports").glob("*.py"))
     assert [why.name for why in Why if source.count(f"Why.{why.name}") == 0] == []
-
-
-def test_a_message_of_the_wrong_kind_names_its_line(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError) as refused:
-        import_omb(written(tmp_path, "w.yaml", {"messageSize": 1024, "topics": "many"}), None, HERE)
-    assert (refused.value.line, refused.value.file) == (2, tmp_path / "w.yaml")
-
-
-def test_secrets_are_not_copied(tmp_path: Path) -> None:
-    driver = DRIVER | {
-        "commonConfig": 'sasl.jaas.config=org.apache.PlainLoginModule required \\\n  username="alice" password="S3CRET";\nssl.truststore.password: S3CRET\n',
-        "producerConfig": "acks: 1\nlinger.ms 3\n", "saslPassword": "S3CRET",
-    }  # fmt: skip
-    made = import_omb(written(tmp_path, "w.yaml", OMB["simple-workload"]), written(tmp_path, "d.yaml", driver), HERE)
-    stress = import_stress("write n=1000 -rate threads=8 --password S3CRET -mode native cql3 user=u password=S3CRET", HERE)
-    assert "S3CRET" not in json.dumps([note_words(note) for note in (*made.notes, *stress.notes)])
-    ingest = made.experiment["workloads"]["ingest"]
-    assert (ingest["acks"], ingest["linger"]) == (1, "3 ms")
-
-
-@pytest.mark.parametrize("minutes", [1, 60, 90, 600])
-def test_what_is_written_is_accepted_however_long_it_takes(minutes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    written(tmp_path, "w.yaml", OMB["simple-workload"] | {"testDurationMinutes": minutes, "producerRate": "1e3"})
-    for more in ([], ["--attach", "b1:9092,b2:9092"]):
-        assert main(["import", "omb", "w.yaml", "--out", "mine.yaml", "--force", *more]) == 0
-        assert main(["check", "mine.yaml"]) == 0
 
 
 @pytest.mark.parametrize(

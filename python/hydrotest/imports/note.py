@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -25,7 +26,15 @@ class Why(StrEnum):
     CONNECTIONS = "connections"
     READERS = "readers"
     SUBSCRIPTIONS = "subscriptions"
+    MEMBERS = "members"
+    IDLE = "idle"
+    GROUP_OF_ALL = "group-of-all"
+    CHECKED = "checked"
+    KEPT_UP_WITH = "kept-up-with"
     BACKLOG = "backlog"
+    BACKLOG_RATE = "backlog-rate"
+    NO_BACKLOG = "no-backlog"
+    NO_READERS = "no-readers"
     OBJECTIVE = "objective"
     DRAIN_RATIO = "drain-ratio"
     PAYLOAD = "payload"
@@ -35,6 +44,9 @@ class Why(StrEnum):
     CLIENT_SETTING = "client-setting"
     TOPIC_SETTING = "topic-setting"
     GROUPS = "groups"
+    SET_BY_US = "set-by-us"
+    NOT_IN_FORCE = "not-in-force"
+    SESSION = "session"
     REPORTING = "reporting"
     WARM_UP = "warm-up"
     COUNT_AS_TIME = "count-as-time"
@@ -140,3 +152,22 @@ def system(name: str, aim: Aim, heap: str) -> Mapping[str, Any]:
     if aim.attach:
         return {name: {"attach": list(aim.attach), "most": {"rate": "100K", "bytes": "100 MB/s", "disk": "50 GB"}}}
     return {name: {"hosts": ["here"], "heap": heap}}
+
+
+_SECRET = re.compile(r"password|passwd|pwd|\bpw\b|jaas|secret|token|credential|private|keystore", re.IGNORECASE)
+
+
+def is_secret(name: str, value: Any) -> bool:
+    """True for a setting that may hold a secret."""
+    return bool(_SECRET.search(name) or _SECRET.search(str(value)))
+
+
+def hidden(name: str, value: Any) -> str:
+    """Secrets are not copied."""
+    return "…" if is_secret(name, value) else short(value)
+
+
+def short(value: Any) -> str:
+    """On one line, and not long."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= 60 else f"{text[:59]}…"

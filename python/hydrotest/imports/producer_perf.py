@@ -6,8 +6,8 @@ import shlex
 from typing import Any
 
 from hydrotest.errors import BadInputError
+from hydrotest.imports.kafka_settings import INGEST, producer_setting, record_bytes, settle_batches, settle_idempotence
 from hydrotest.imports.note import Aim, Imported, Why, allow, system, unlimited
-from hydrotest.imports.omb import INGEST, producer_setting, record_bytes, settle_batches, settle_idempotence
 
 DURATION_S = (10, 600)
 """Shortest and longest level that is made of a number of records."""

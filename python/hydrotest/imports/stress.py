@@ -6,8 +6,7 @@ import re
 from typing import Any
 
 from hydrotest.errors import BadInputError
-from hydrotest.imports.note import Aim, Imported, Why, allow, system, unlimited
-from hydrotest.imports.omb import hidden
+from hydrotest.imports.note import Aim, Imported, Why, allow, hidden, system, unlimited
 from hydrotest.imports.producer_perf import words_of
 from hydrotest.imports.stress_profile import read_user
 from hydrotest.imports.stress_words import distribution, number, weight_of

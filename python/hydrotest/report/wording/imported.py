@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from hydrotest.imports.note import Fate, Note, Why
+from hydrotest.imports.omb_readers import MEMBERS_MAX
+from hydrotest.imports.omb_tests import BACKLOG_BYTES_MAX, BACKLOG_S_MAX
 
 WORDS = {
     Why.ONE_BROKER: "there is one broker on this machine; with --attach it is kept",
     Why.ONE_NODE: "hydrotest makes a keyspace of its own, on one node of this machine; with --attach the factor is kept",
     Why.CONNECTIONS: "a thread has a connection of its own, and one generator makes the load of many producers; more connections batch less",
-    Why.READERS: "one reader reads all partitions, as fast as the brokers deliver; consumer groups are not measured",
+    Why.READERS: "one reader reads all partitions, as fast as the brokers deliver",
     Why.SUBSCRIPTIONS: "each further subscription reads the same again",
-    Why.BACKLOG: "the rate of catching up is measured over a topic that is filled beforehand, while nothing is written",
+    Why.MEMBERS: f"each member is a JVM of about 0.25 GB, and no thread as there: {MEMBERS_MAX} in all; raise it where there are memory and cores",
+    Why.IDLE: "further members would have no partition to read",
+    Why.GROUP_OF_ALL: "a group reads all topics, with as many members as that tool has consumers on all of them",
+    Why.CHECKED: "in a soak old segments are deleted, so a reader of ours checks each record as it arrives; brokers deliver once more for it",
+    Why.KEPT_UP_WITH: "a rate of 0 asks for one that consumers keep up with, too",
+    Why.BACKLOG: f"no more than {BACKLOG_BYTES_MAX >> 30} GiB or what {BACKLOG_S_MAX} s bring, read from the disks as one that memory does not hold; raise `down` "
+    "and `duration` where there is a disk for it",
+    Why.BACKLOG_RATE: "a backlog needs a rate; that tool refuses it, too",
+    Why.NO_BACKLOG: "there is no backlog",
+    Why.NO_READERS: "nobody reads",
     Why.OBJECTIVE: "a rate of 0 looks for the highest rate; a limit needs an objective: change it to yours",
-    Why.DRAIN_RATIO: "there is no backlog that is drained while producing goes on",
+    Why.DRAIN_RATIO: "the time to catch up is until all of it is read",
     Why.PAYLOAD: "name the file under `payload`: each of its lines is then written behind the 24 B that account for its record",
     Why.KEYS: "keys are whole numbers of 8 B",
     Why.NAME_ONLY: "it is a name; hydrotest makes topics and keyspaces of its own",
     Why.OF_THE_CLUSTER: "where the cluster is, and who is let in, is written under `systems` (`attach`, `security`)",
     Why.CLIENT_SETTING: "a setting of that client alone",
     Why.TOPIC_SETTING: "records must stay until they are read back",
-    Why.GROUPS: "consumer groups are not measured",
+    Why.GROUPS: "on a cluster that others use, what Kafka's own consumers read cannot be held to `most`: hydrotest's own reader reads",
+    Why.SET_BY_US: "hydrotest sets it for each member: ids, and heartbeats, which follow `session`",
+    Why.NOT_IN_FORCE: "beside the other settings it has no effect",
+    Why.SESSION: "brokers take no such session by default",
     Why.REPORTING: "it is about that tool's output",
     Why.WARM_UP: "hydrotest warms up until a repeated level gets no better",
     Why.COUNT_AS_TIME: "hydrotest measures for a time, not for a number",
