@@ -11,7 +11,7 @@ from typing import Any
 from hydrotest.errors import BadInputError
 from hydrotest.imports.note import Aim, Imported, Why, system
 from hydrotest.imports.stress import LEVELS, STORE, THREADS
-from hydrotest.imports.stress_profile import without_comments
+from hydrotest.imports.stress_table import without_comments
 from hydrotest.imports.yaml_lines import Lined, read_lined
 
 TEMPLATE = re.compile(r"TEMPLATE\(\s*([\w-]+)\s*,\s*([^)]*)\)|<<\s*([\w-]+)\s*:\s*([^>]*)>>|<<\s*([\w-]+)\s*>>")

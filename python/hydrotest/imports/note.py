@@ -54,6 +54,15 @@ class Why(StrEnum):
     NO_COUNTERPART = "no-counterpart"
     DISTRIBUTION = "distribution"
     ROWS_PER_PARTITION = "rows-per-partition"
+    ROWS = "rows"
+    BY_ROW = "by-row"
+    NARROW = "narrow"
+    NARROWER = "narrower"
+    MULTIROW = "multirow"
+    WHOLE = "whole"
+    KEY_ALONE = "key-alone"
+    OWN_TABLE = "own-table"
+    ONE_KIND = "one-kind"
     BATCHES = "batches"
     BINDING = "binding"
     CONSISTENCY = "consistency"
@@ -165,6 +174,11 @@ def is_secret(name: str, value: Any) -> bool:
 def hidden(name: str, value: Any) -> str:
     """Secrets are not copied."""
     return "…" if is_secret(name, value) else short(value)
+
+
+def shown(value: Any) -> str:
+    """A value as it stands in a file of YAML, on one line."""
+    return f"{{{', '.join(f'{key}: {shown(one)}' for key, one in value.items())}}}" if isinstance(value, Mapping) else str(value)
 
 
 def short(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hydrotest.imports.note import Fate, Note, Why
 from hydrotest.imports.omb_readers import MEMBERS_MAX
 from hydrotest.imports.omb_tests import BACKLOG_BYTES_MAX, BACKLOG_S_MAX
+from hydrotest.imports.stress_rows import ROWS_MAX
 
 WORDS = {
     Why.ONE_BROKER: "there is one broker on this machine; with --attach it is kept",
@@ -40,8 +41,18 @@ WORDS = {
     Why.SECRET: "files of settings may hold secrets, and are not read; write them under `security`",
     Why.NO_COUNTERPART: "hydrotest has no counterpart",
     Why.DISTRIBUTION: "the nearest distribution that hydrotest has over the same range",
-    Why.ROWS_PER_PARTITION: "rows of a partition follow from `values`: write {rows: …} at its key, and `row` at the clustering column",
-    Why.BATCHES: "a batch has a fixed number of rows, whose numbers follow each other",
+    Why.ROWS_PER_PARTITION: "no column of the partition key can be shared by several rows: it has parts",
+    Why.ROWS: f"all rows are written before they are read, and no more than {ROWS_MAX:,}: there are fewer partitions, each as large",
+    Why.BY_ROW: "columns of the key follow from the row's number, so that each row is known again",
+    Why.NARROW: "its type does not tell as many rows apart",
+    Why.NARROWER: "the narrower one of `-pop` and the population of the key counts, as there",
+    Why.MULTIROW: "the marks of a statement are values of one row",
+    Why.WHOLE: "that tool adds elements to what is there; here a write sets all of them, so that they can be checked",
+    Why.KEY_ALONE: "a table that is a key alone has nothing to write under a condition",
+    Why.OWN_TABLE: "rows of the default table are written one by one",
+    Why.ONE_KIND: "counters are not in one batch, and not filled beforehand, with other columns: import them by a command line of their own",
+    Why.BATCHES: "a batch has a fixed number of rows, whose numbers follow each other; of more than 50 KiB in several partitions Cassandra takes none "
+    "unless `batch_size_fail_threshold` lets it",
     Why.BINDING: "it is a function of that tool; say under `values` how a column is to be made",
     Why.CONSISTENCY: "hydrotest has no such level",
     Why.ERRORS: "what is acceptable is said under `objectives`: `errors`, `loss`",
