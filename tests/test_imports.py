@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from hydrotest.cli.app import main
-from hydrotest.imports.nosqlbench import import_nosqlbench
+from hydrotest.errors import BadInputError
 from hydrotest.imports.note import Fate, Why
 from hydrotest.imports.producer_perf import import_producer_perf
 from hydrotest.report.wording.imported import WORDS
-from tests.imported import HERE, accepted, written
+from tests.imported import HERE, THERE, accepted, notes_of, written
 
 
 def test_a_command_line_of_the_producer() -> None:
@@ -34,40 +34,23 @@ def test_a_command_line_of_the_producer() -> None:
     ]
 
 
-KEYVALUE = """\
-description: key-value
-scenarios:
-  default:
-    main: run driver=cql tags==block:main-.* cycles=TEMPLATE(main-cycles,10000000) threads=auto
-bindings:
-  seq_key: Mod(TEMPLATE(keycount,1000000000)); ToString() -> String
-blocks:
-  schema:
-    ops:
-      create-keyspace: {raw: "create keyspace if not exists TEMPLATE(keyspace,baselines) WITH replication = {'class': 'SimpleStrategy'};"}
-      create-table: {raw: "create table if not exists TEMPLATE(keyspace,baselines).TEMPLATE(table,keyvalue) (key text, value text, PRIMARY KEY (key));"}
-  rampup:
-    ops:
-      insert: {prepared: "insert into TEMPLATE(keyspace,baselines).TEMPLATE(table,keyvalue) (key, value) values ({seq_key},{seq_value});"}
-  main-read:
-    params: {ratio: 5}
-    ops:
-      select: {prepared: "select * from TEMPLATE(keyspace,baselines).TEMPLATE(table,keyvalue) where key={rw_key};"}
-  main-write:
-    params: {ratio: 5}
-    ops:
-      insert: {prepared: "insert into TEMPLATE(keyspace,baselines).TEMPLATE(table,keyvalue) (key, value) values ({rw_key}, {rw_value});"}
-"""
-
-
-def test_a_baseline_of_nosqlbench(tmp_path: Path) -> None:
-    made = import_nosqlbench(written(tmp_path, "cql-keyvalue.yaml", KEYVALUE), HERE)
+def test_a_payload_that_is_there_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "p.txt", "a line\na longer line\n")
+    command = "--topic t --payload-file p.txt --payload-delimiter '\\n' --throughput 1000000 --num-records 20000000"
+    made = import_producer_perf(command, HERE)
     accepted(made)
-    store = made.experiment["workloads"]["store"]
-    assert store["table"] == ["CREATE TABLE keyvalue (key text, value text, PRIMARY KEY (key))"]
-    assert store["statements"]["main-read-select"] == {"cql": "select * from keyvalue where key=?", "weight": 5.0}
-    assert store["populate"] == "rampup-insert"
-    assert {note.why for note in made.notes if note.fate is Fate.CHANGED} == {Why.BINDING}
+    assert made.experiment["workloads"]["ingest"]["payload"] == {"file": "p.txt", "stamp": "header"}
+    assert notes_of(made, "--payload-file") | notes_of(made, "--payload-delimiter") == {(Fate.CHANGED, Why.IN_TURN), (Fate.KEPT, None)}
+    there = import_producer_perf(command, THERE)
+    accepted(there)
+    assert there.experiment["systems"]["kafka"]["most"]["bytes"] == "104 MB/s"  # of 9.5 B, and what is beside them
+    other = import_producer_perf("--payload-file p.txt --payload-delimiter ; --payload-monotonic", HERE)
+    assert notes_of(other, "--payload-f") | notes_of(other, "--payload-d") == {(Fate.LEFT_OUT, Why.PAYLOAD)}
+    assert notes_of(other, "--payload-m") == {(Fate.LEFT_OUT, Why.PAYLOAD_MONOTONIC)}
+    written(tmp_path, "p.txt", "")
+    with pytest.raises(BadInputError, match="payload"):
+        import_producer_perf(command, THERE)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,18 +103,6 @@ def test_definitions_for_a_cluster_that_is_there(words: list[str], tmp_path: Pat
     monkeypatch.chdir(tmp_path)
     assert main(["import", *words, "--attach", "b1:9092,b2:9092", "--out", "mine.yaml"]) == 0
     assert main(["check", "mine.yaml"]) == 0
-
-
-def test_templates_and_parameters_of_nosqlbench(tmp_path: Path) -> None:
-    text = KEYVALUE.replace(
-        "ratio: 5}\n    ops:\n      select", "ratio: TEMPLATE(reads,3), cl: LOCAL_QUORUM, idempotent: true}\n    ops:\n      select"
-    )
-    text += '  schema-astra:\n    ops:\n      create-table: {raw: "create table keyvalue (key text, value text, PRIMARY KEY (key))"}\n'
-    made = import_nosqlbench(written(tmp_path, "k.yaml", text), HERE)
-    store = made.experiment["workloads"]["store"]
-    assert (store["consistency"], store["statements"]["main-read-select"]["weight"], len(store["table"])) == ("LOCAL_QUORUM", 3.0, 1)
-    assert "params: idempotent: True" in {note.said for note in made.notes}
-    accepted(made)
 
 
 @pytest.mark.parametrize(

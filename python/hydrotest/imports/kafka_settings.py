@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from hydrotest.errors import BadInputError
 from hydrotest.imports.note import Imported
 from hydrotest.spec.kafka import BATCH_BYTES_MAX, IDEMPOTENT_REQUESTS_MAX
+from hydrotest.spec.payload import Payload
 
 INGEST = "ingest"
 """The workload that writes."""
@@ -70,5 +72,10 @@ def settle_batches(out: Imported, produce: dict[str, Any]) -> None:
 
 
 def record_bytes(produce: dict[str, Any]) -> float:
-    """Of a record with what is beside its value, generously."""
+    """Of a record with what is beside its value, generously. Raises `BadInputError` where its payload cannot be used."""
+    if "payload" in produce:
+        try:
+            return (Payload.model_validate(produce["payload"]).sizes.middle + RECORD_OVERHEAD) * 1.1
+        except (OSError, ValueError) as error:
+            raise BadInputError(f"the payload cannot be used: {error}", "Name a file with contents of records.") from error
     return (int(str(produce.get("record_size", "100 B")).split()[0]) + RECORD_OVERHEAD) * 1.1
