@@ -198,6 +198,9 @@ def test_no_more_rows_than_can_be_written_beforehand(tmp_path: Path) -> None:
     assert (store["keys"], store["values"]["sensor"]) == ("uniform(0, 5000000)", {"rows": 1000})
     assert notes_of(made, "columnspec sensor") == {(Fate.CHANGED, Why.ROWS)}
     assert notes_of(made, "columnspec at") == {(Fate.KEPT, None)}
+    made, store = profile(tmp_path, SERIES, {"sensor": {"population": "fixed(1)"}, "at": {"cluster": "fixed(100M)"}})
+    assert store["keys"] == "uniform(0, 5000000)"
+    assert notes_of(made, "columnspec sensor") == {(Fate.CHANGED, Why.ROWS)}
 
 
 def test_keys_of_types_with_few_values(tmp_path: Path) -> None:

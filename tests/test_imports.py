@@ -66,6 +66,22 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert {note["fate"] for note in json.loads(capsys.readouterr().out)["notes"]} == {"kept", "left-out"}
 
 
+def test_the_definition_itself_is_not_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    profile = "table_definition: CREATE TABLE mine (k int PRIMARY KEY, v int)\n"
+    written(tmp_path, "mine.yaml", profile)
+    written(tmp_path, "load.yaml", {"name": "load", "topics": 1, "messageSize": 100, "producerRate": 100})
+    for words in (["cassandra-stress", "user profile=mine.yaml"], ["omb", "load.yaml"]):
+        assert main(["import", *words, "--force"]) == 0
+        name = capsys.readouterr().out.split()[-1]
+        assert main(["check", name]) == 0
+        assert name in ("hydrotest-mine.yaml", "hydrotest-load.yaml")
+    assert main(["import", "omb", "load.yaml", "--out", "load.yaml", "--force"]) == 2
+    assert (tmp_path / "mine.yaml").read_text() == profile
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -42,6 +42,7 @@ def import_nosqlbench(path: Path, aim: Aim) -> Imported:
         "name": name, "hosts": {"here": {"connect": "local"}}, "systems": dict(system("cassandra", aim, "2 GiB")), "workloads": {STORE: store},
         "tests": [{"concurrency": {"workload": STORE, "counts": THREADS}}],
     })  # fmt: skip
+    out.files.append(path)
     texts: dict[str, str] = {}
     for block, statements in _blocks(lined):
         _block(block, statements, lined, out, store, texts)

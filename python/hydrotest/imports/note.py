@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 
@@ -109,6 +110,8 @@ class Imported:
     """The tool."""
     experiment: dict[str, Any]
     notes: list[Note] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+    """Of the definition: they are never written over."""
 
     def kept(self, said: str, ours: str, **where: Any) -> None:
         self.notes.append(Note(said, Fate.KEPT, ours, **where))

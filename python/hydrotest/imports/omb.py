@@ -34,6 +34,7 @@ def import_omb(workload: Path, driver: Path | None, aim: Aim) -> Imported:
     out = Imported("OpenMessaging Benchmark", {
         "name": name or "omb", "hosts": {"here": {"connect": "local"}}, "systems": dict(system("kafka", aim, "1 GiB")), "workloads": {INGEST: produce},
     })  # fmt: skip
+    out.files += [workload] if driver is None else [workload, driver]
     _Workload(lined, out, produce).read()
     readers = Readers(lined, out, produce, aim)
     if driver is not None:

@@ -55,6 +55,7 @@ class _Profile:
     def __init__(self, lined: Lined, out: Imported, store: dict[str, Any], weights: dict[str, float], options: Options) -> None:
         self.lined = lined
         self.out = out
+        out.files.append(lined.file)
         self.store = store
         self.weights = weights
         self.options = options
@@ -186,7 +187,7 @@ class _Profile:
         ours = f"keys: {self.rows.keys}"
         if drawn.high - drawn.low + 1 != self.rows.asked:
             self.out.changed(said, ours, Why.NARROWER, **where)
-        elif self.rows.partitions < self.rows.asked:
+        elif self.rows.is_cut:
             self.out.changed(said, ours, Why.ROWS, **where)
         else:
             self._told(said, ours, drawn, where)

@@ -36,6 +36,11 @@ class Rows:
     """Key columns whose type has fewer values than there are rows or partitions."""
 
     @property
+    def is_cut(self) -> bool:
+        """True if there are fewer rows than the profile has."""
+        return self.partitions < self.asked or mean(self.each) * self.partitions > ROWS_MAX + 1
+
+    @property
     def is_several(self) -> bool:
         """True if a partition has more than one row."""
         return self.each.high > 1
@@ -88,7 +93,7 @@ def rows_of(table: Table, clusters: dict[str, Drawn], population: Drawn | None, 
     if each.high == 1:
         return _one_row_each(table, population, partitions, asked)
     partitions = max(1, min(partitions, math.floor(ROWS_MAX / mean(each))))
-    rows = max(2, math.ceil(partitions * mean(each)))
+    rows = min(max(2, math.ceil(partitions * mean(each))), ROWS_MAX)
     narrow: set[str] = set()
     values: dict[str, Any] = {}
     for name in table.partition:

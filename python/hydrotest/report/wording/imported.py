@@ -44,7 +44,7 @@ WORDS = {
     Why.NO_COUNTERPART: "hydrotest has no counterpart",
     Why.DISTRIBUTION: "the nearest distribution that hydrotest has over the same range",
     Why.ROWS_PER_PARTITION: "no column of the partition key can be shared by several rows: it has parts",
-    Why.ROWS: f"all rows are written before they are read, and no more than {ROWS_MAX:,}: there are fewer partitions, each as large",
+    Why.ROWS: f"all rows are written before they are read, and no more than {ROWS_MAX:,}: there are fewer partitions",
     Why.BY_ROW: "columns of the key follow from the row's number, so that each row is known again",
     Why.NARROW: "its type does not tell as many rows apart",
     Why.NARROWER: "the narrower one of `-pop` and the population of the key counts, as there",
