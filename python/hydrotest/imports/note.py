@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 
@@ -25,16 +27,29 @@ class Why(StrEnum):
     CONNECTIONS = "connections"
     READERS = "readers"
     SUBSCRIPTIONS = "subscriptions"
+    MEMBERS = "members"
+    IDLE = "idle"
+    GROUP_OF_ALL = "group-of-all"
+    CHECKED = "checked"
+    KEPT_UP_WITH = "kept-up-with"
     BACKLOG = "backlog"
+    BACKLOG_RATE = "backlog-rate"
+    NO_BACKLOG = "no-backlog"
+    NO_READERS = "no-readers"
     OBJECTIVE = "objective"
     DRAIN_RATIO = "drain-ratio"
     PAYLOAD = "payload"
+    PAYLOAD_MONOTONIC = "payload-monotonic"
+    IN_TURN = "in-turn"
     KEYS = "keys"
     NAME_ONLY = "name-only"
     OF_THE_CLUSTER = "of-the-cluster"
     CLIENT_SETTING = "client-setting"
     TOPIC_SETTING = "topic-setting"
     GROUPS = "groups"
+    SET_BY_US = "set-by-us"
+    NOT_IN_FORCE = "not-in-force"
+    SESSION = "session"
     REPORTING = "reporting"
     WARM_UP = "warm-up"
     COUNT_AS_TIME = "count-as-time"
@@ -42,8 +57,23 @@ class Why(StrEnum):
     NO_COUNTERPART = "no-counterpart"
     DISTRIBUTION = "distribution"
     ROWS_PER_PARTITION = "rows-per-partition"
+    ROWS = "rows"
+    BY_ROW = "by-row"
+    NARROW = "narrow"
+    NARROWER = "narrower"
+    MULTIROW = "multirow"
+    WHOLE = "whole"
+    KEY_ALONE = "key-alone"
+    OWN_TABLE = "own-table"
+    ONE_KIND = "one-kind"
     BATCHES = "batches"
     BINDING = "binding"
+    NEAREST = "nearest"
+    FILLED_SO = "filled-so"
+    KEYS_FILLED = "keys-filled"
+    VERIFIED = "verified"
+    ONE_SCENARIO = "one-scenario"
+    ALL_ROWS = "all-rows"
     CONSISTENCY = "consistency"
     ERRORS = "errors"
     LATE_START = "late-start"
@@ -80,6 +110,8 @@ class Imported:
     """The tool."""
     experiment: dict[str, Any]
     notes: list[Note] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+    """Of the definition: they are never written over."""
 
     def kept(self, said: str, ours: str, **where: Any) -> None:
         self.notes.append(Note(said, Fate.KEPT, ours, **where))
@@ -140,3 +172,27 @@ def system(name: str, aim: Aim, heap: str) -> Mapping[str, Any]:
     if aim.attach:
         return {name: {"attach": list(aim.attach), "most": {"rate": "100K", "bytes": "100 MB/s", "disk": "50 GB"}}}
     return {name: {"hosts": ["here"], "heap": heap}}
+
+
+_SECRET = re.compile(r"password|passwd|pwd|\bpw\b|jaas|secret|token|credential|private|keystore", re.IGNORECASE)
+
+
+def is_secret(name: str, value: Any) -> bool:
+    """True for a setting that may hold a secret."""
+    return bool(_SECRET.search(name) or _SECRET.search(str(value)))
+
+
+def hidden(name: str, value: Any) -> str:
+    """Secrets are not copied."""
+    return "…" if is_secret(name, value) else short(value)
+
+
+def shown(value: Any) -> str:
+    """A value as it stands in a file of YAML, on one line."""
+    return f"{{{', '.join(f'{key}: {shown(one)}' for key, one in value.items())}}}" if isinstance(value, Mapping) else str(value)
+
+
+def short(value: Any) -> str:
+    """On one line, and not long."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import BadInputError
+from hydrotest.imports.kafka_settings import INGEST, producer_setting, record_bytes, settle_batches, settle_idempotence
 from hydrotest.imports.note import Aim, Imported, Why, allow, system, unlimited
-from hydrotest.imports.omb import INGEST, producer_setting, record_bytes, settle_batches, settle_idempotence
 
 DURATION_S = (10, 600)
 """Shortest and longest level that is made of a number of records."""
@@ -42,6 +43,7 @@ def import_producer_perf(text: str, aim: Aim) -> Imported:
     given = _options(words)
     for name, values in given.items():
         _take(name, values, out, produce)
+    _payload(given, out, produce)
     settle_idempotence(out, produce)
     settle_batches(out, produce)
     _tests(given, out, aim)
@@ -82,8 +84,10 @@ def _take(name: str, values: list[str], out: Imported, produce: dict[str, Any]) 
                     out.left_out(f"{name} {key}=…", Why.CLIENT_SETTING)
         case "--topic" | "--bootstrap-server":
             out.left_out(said, Why.OF_THE_CLUSTER if name == "--bootstrap-server" else Why.NAME_ONLY)
-        case "--payload-file" | "--payload-delimiter" | "--payload-monotonic":
-            out.left_out(said, Why.PAYLOAD)
+        case "--payload-file" | "--payload-delimiter":
+            pass  # `_payload` has both
+        case "--payload-monotonic":
+            out.left_out(said, Why.PAYLOAD_MONOTONIC)
         case "--producer.config" | "--command-config":
             out.left_out(name, Why.SECRET)
         case "--transactional-id":
@@ -100,6 +104,23 @@ def _take(name: str, values: list[str], out: Imported, produce: dict[str, Any]) 
             pass  # `_tests` has both
         case _:
             out.left_out(said, Why.NO_COUNTERPART)
+
+
+def _payload(given: dict[str, list[str]], out: Imported, produce: dict[str, Any]) -> None:
+    """Values from a file, a line each; they are taken over where the file is here, so that they can be looked at."""
+    delimiter = " ".join(given.get("--payload-delimiter", []))
+    file = next(iter(given.get("--payload-file", ())), None)
+    if file is not None and Path(file).is_file() and delimiter in ("", "\\n", "\n"):
+        produce["payload"] = {"file": file, "stamp": "header"}
+        out.changed(f"--payload-file {file}", f"payload: {{file: {file}, stamp: header}}", Why.IN_TURN)
+    elif file is not None:
+        out.left_out(f"--payload-file {file}", Why.PAYLOAD)
+    if delimiter:
+        (
+            out.kept(f"--payload-delimiter {delimiter}", "form: lines")
+            if "payload" in produce
+            else out.left_out(f"--payload-delimiter {delimiter}", Why.PAYLOAD)
+        )
 
 
 def _tests(given: dict[str, list[str]], out: Imported, aim: Aim) -> None:

@@ -6,15 +6,18 @@ import re
 from typing import Any
 
 from hydrotest.errors import BadInputError
-from hydrotest.imports.note import Aim, Imported, Why, allow, system, unlimited
-from hydrotest.imports.omb import hidden
+from hydrotest.imports.note import Aim, Imported, Why, allow, hidden, system, unlimited
 from hydrotest.imports.producer_perf import words_of
-from hydrotest.imports.stress_profile import read_user
-from hydrotest.imports.stress_words import distribution, number, weight_of
+from hydrotest.imports.stress_counters import ADD, LOOK, settle_counters
+from hydrotest.imports.stress_insert import OPTIONS
+from hydrotest.imports.stress_profile import Options, read_user
+from hydrotest.imports.stress_words import Drawn, distribution, number, weight_of
 
 STORE = "store"
-COMMANDS = {"write": {"write": 1}, "read": {"read": 1}, "mixed": {"write": 1, "read": 1}}
-NO_COUNTERPART = ("counter_write", "counter_read", "legacy", "print", "help", "version")
+COMMANDS: dict[str, dict[str, float]] = {
+    "write": {"write": 1}, "read": {"read": 1}, "mixed": {"write": 1, "read": 1}, "counter_write": {ADD: 1}, "counter_read": {LOOK: 1},
+}  # fmt: skip
+MIX, COUNTERS = ("write", "read"), (ADD, LOOK)
 ROW_BYTES, LEVEL_S = 400, 60
 """Of the default row with what Cassandra adds, and of a level, generously."""
 THREADS = [16, 64]
@@ -36,23 +39,25 @@ def import_stress(text: str, aim: Aim) -> Imported:
     out = Imported("cassandra-stress", {
         "name": "stress", "hosts": {"here": {"connect": "local"}}, "systems": dict(system("cassandra", aim, "2 GiB")), "workloads": {STORE: store},
     })  # fmt: skip
-    if command in NO_COUNTERPART or (command not in COMMANDS and command != "user"):
-        raise BadInputError(f"hydrotest has no counterpart of cassandra-stress {command}",
-                            f"Import one of {', '.join([*COMMANDS, 'user'])}. Counters: write them as `statements` on a table of your own.")  # fmt: skip
+    if command not in COMMANDS and command != "user":
+        raise BadInputError(
+            f"hydrotest has no counterpart of cassandra-stress {command}", f"Import one of {', '.join([*COMMANDS, 'user'])}."
+        )
     groups = _grouped(words[1:])
     own = " ".join(groups.pop("", []))
+    weights: dict[str, float] = {}
     if command == "user":
-        read_user(own, out, store)
+        read_user(own, out, store, _beside(groups, out))
     else:
-        store["mix"] = _ratio(own) or COMMANDS[command]
-        ratio = re.search(r"ratio\([^()]*\)", own)
-        mix = ", ".join(f"{name}: {weight:g}" for name, weight in store["mix"].items())
-        out.kept(f"{command}{f' {ratio[0]}' if ratio else ''}", f"mix: {{{mix}}}")
-        for name, weight in _others(own):
-            out.left_out(f"ratio {name}={weight}", Why.NO_COUNTERPART)
-    _command_options(own, out, store)
+        weights = _weights(command, own, out)
+        if ADD not in weights and LOOK not in weights:
+            store["mix"] = weights
+    _command_options(own, out, store, weights)
     for option, values in groups.items():
         _option(option, values, out, store, aim)
+    if weights and "mix" not in store:
+        added = re.search(r"add=(\S+\([^()]*\))", own)
+        settle_counters(weights, added[1] if added else None, out, store)
     if "tests" not in out.experiment:
         unlimited(out, aim, "no -rate", STORE, {"concurrency": {"workload": STORE, "counts": THREADS}})
     _settle_length(own, out, aim)
@@ -93,24 +98,23 @@ def _grouped(words: list[str]) -> dict[str, list[str]]:
     return groups
 
 
-def _ratio(text: str) -> dict[str, float] | None:
-    match = re.search(r"ratio\(([^()]*)\)", text)
-    found = (
-        {name.strip().lower(): weight_of(value) for name, _, value in (pair.partition("=") for pair in match[1].split(","))}
-        if match
-        else {}
-    )
-    return {name: found[name] for name in ("write", "read") if name in found} or None
-
-
-def _others(text: str) -> list[tuple[str, str]]:
-    """Operations of a ratio that have no counterpart."""
+def _weights(command: str, text: str, out: Imported) -> dict[str, float]:
+    """Operations and how often each runs: those of the default table, or counters where there are no others."""
     match = re.search(r"ratio\(([^()]*)\)", text)
     pairs = [pair.partition("=") for pair in match[1].split(",")] if match else []
-    return [(name.strip(), value) for name, _, value in pairs if name.strip().lower() not in ("write", "read")]
+    given = {name.strip().lower(): weight_of(value) for name, _, value in pairs}
+    known = next((names for names in (MIX, COUNTERS) if any(given.get(name) for name in names)), ())
+    for name, weight in given.items():
+        if name not in known:
+            out.left_out(f"ratio {name}={weight:g}", Why.ONE_KIND if name in COUNTERS else Why.NO_COUNTERPART)
+    weights = {name: given[name] for name in known if name in given} or COMMANDS[command]
+    ours = ", ".join(f"{name}: {weight:g}" for name, weight in weights.items())
+    said = f"{command}{f' {match[0]}' if match else ''}"
+    out.kept(said, f"statements, weights {{{ours}}}" if set(weights) & set(COUNTERS) else f"mix: {{{ours}}}")
+    return weights
 
 
-def _command_options(text: str, out: Imported, store: dict[str, Any]) -> None:
+def _command_options(text: str, out: Imported, store: dict[str, Any], weights: dict[str, float]) -> None:
     """What stands behind the command: `n=`, `duration=`, `cl=`, `err<`, `truncate=`."""
     plain = re.sub(r"(?:ratio|ops|profile)=?\([^()]*\)|profile=\S+", "", text)
     for name, value in _PAIR.findall(plain):
@@ -120,9 +124,11 @@ def _command_options(text: str, out: Imported, store: dict[str, Any]) -> None:
                 store["consistency"] = value.upper()
                 out.kept(said, f"consistency: {value.upper()}")
             case "n":
-                _rows(value, said, out, store)
+                _rows(value, said, out, store, weights)
             case "duration":
                 pass  # `_settle_length`
+            case "add" if ADD in weights or LOOK in weights:
+                pass  # `settle_counters`
             case "cl":
                 out.left_out(said, Why.CONSISTENCY)
             case "err" | "no":
@@ -135,13 +141,13 @@ def _command_options(text: str, out: Imported, store: dict[str, Any]) -> None:
         out.left_out("no-warmup", Why.WARM_UP)
 
 
-def _rows(value: str, said: str, out: Imported, store: dict[str, Any]) -> None:
+def _rows(value: str, said: str, out: Imported, store: dict[str, Any], weights: dict[str, float]) -> None:
     """`n` is also the number of keys: in order for writes, a gaussian for reads and mixes, unless `-pop` says otherwise
     (`SettingsPopulation`)."""
-    if "mix" not in store:
+    if not weights:
         out.left_out(said, Why.COUNT_AS_TIME)
         return
-    shape = "sequential" if set(store["mix"]) == {"write"} else "gaussian"
+    shape = "sequential" if set(weights) <= {"write", ADD} else "gaussian"
     store["keys"] = f"{shape}(1, {number(value) + 1})"
     out.changed(said, f"keys: {store['keys']}", Why.COUNT_AS_TIME)
 
@@ -153,21 +159,14 @@ def _option(option: str, values: list[str], out: Imported, store: dict[str, Any]
         case "-rate":
             _rate(text, said, out, aim)
         case "-pop":
-            match = re.search(r"(?:dist=(\S+)|seq=([0-9.kmbKMB]+\.\.[0-9.kmbKMB]+))", text)
-            if match is None:
-                out.left_out(said, Why.NO_COUNTERPART)
-                return
-            drawn = distribution(match[1] or f"SEQ({match[2]})")
-            store["keys"] = drawn.text
-            part = f"-pop {match[0]}"
-            (out.kept(part, f"keys: {drawn.text}") if drawn.is_exact else out.changed(part, f"keys: {drawn.text}", Why.DISTRIBUTION))
-            for word in values:
-                if word != match[0]:
-                    out.left_out(f"-pop {word}", Why.NO_COUNTERPART)
+            drawn, part = _population(values, out)
+            if drawn is not None:
+                store["keys"] = drawn.text
+                (out.kept(part, f"keys: {drawn.text}") if drawn.is_exact else out.changed(part, f"keys: {drawn.text}", Why.DISTRIBUTION))
         case "-col":
             _columns(text, said, out, store)
         case "-schema":
-            _schema(text, said, out, store, aim)
+            _schema(text, out, store, aim)
         case "-node" | "-port" | "-transport" | "-sendto" | "-jmx" | "-tokenrange":
             out.left_out(option, Why.OF_THE_CLUSTER)
         case "-mode" | "-credentials-file":
@@ -177,9 +176,37 @@ def _option(option: str, values: list[str], out: Imported, store: dict[str, Any]
         case "-errors":
             out.left_out(said, Why.ERRORS)
         case "-insert":
-            out.left_out(said, Why.BATCHES)
+            out.left_out(said, Why.OWN_TABLE)
         case _:
             out.left_out(f"{option} {hidden(option, text)}".strip() if not option.startswith("--") else option, Why.NO_COUNTERPART)
+
+
+def _population(values: list[str], out: Imported) -> tuple[Drawn | None, str]:
+    """Of `-pop`: how keys are drawn, and what of it says so."""
+    found: Drawn | None = None
+    said = ""
+    for word in values:
+        match = re.fullmatch(r"dist=(\S+)|seq=([0-9.kmbKMB]+\.\.[0-9.kmbKMB]+)", word)
+        if match is None or found is not None:
+            out.left_out(f"-pop {word}", Why.NO_COUNTERPART)
+        else:
+            found, said = distribution(match[1] or f"SEQ({match[2]})"), f"-pop {word}"
+    return found, said
+
+
+def _beside(groups: dict[str, list[str]], out: Imported) -> Options:
+    """What `-pop` and `-insert` say beside a profile."""
+    found, said = _population(groups.pop("-pop", []), out)
+    options = Options(found, said)
+    for word in groups.pop("-insert", []):
+        name, _, value = word.partition("=")
+        if name in OPTIONS:
+            options.insert[OPTIONS[name]] = value
+        elif name == "visits" and value.lower() == "fixed(1)":
+            out.kept(f"-insert {word}", "each row once")
+        else:
+            out.left_out(f"-insert {word}", Why.NO_COUNTERPART)
+    return options
 
 
 def _rate(text: str, said: str, out: Imported, aim: Aim) -> None:
@@ -224,15 +251,19 @@ def _columns(text: str, said: str, out: Imported, store: dict[str, Any]) -> None
         (out.kept(said, ours) if drawn.low == drawn.high else out.changed(said, ours, Why.DISTRIBUTION))
 
 
-def _schema(text: str, said: str, out: Imported, store: dict[str, Any], aim: Aim) -> None:
-    factor = re.search(r"factor=([0-9]+)", text)
-    if factor and int(factor[1]) > 1 and not aim.attach:
-        out.changed(f"-schema {factor[0]}", "replication: 1", Why.ONE_NODE)
-    elif factor:
-        store["replication"] = int(factor[1])
-        out.kept(f"-schema {factor[0]}", f"replication: {factor[1]}")
-    else:
-        out.left_out(said, Why.NAME_ONLY)
-    rest = re.sub(r"replication\([^()]*\)|keyspace=\S+", "", text).strip()
-    if factor and rest:
-        out.left_out(f"-schema {rest}", Why.NO_COUNTERPART)
+def _schema(text: str, out: Imported, store: dict[str, Any], aim: Aim) -> None:
+    """Of replicas, hydrotest writes how many there are, on its own node or in the data centre that is reached."""
+    replication = re.search(r"replication\(([^()]*)\)", text)
+    counts = re.findall(r"([\w-]+)\s*=\s*([0-9]+)", replication[1] if replication else text)
+    copies = {int(count) for name, count in counts if replication or name == "factor"}
+    said = f"-schema {replication[0] if replication else 'factor'}"
+    if copies and max(copies) > 1 and not aim.attach:
+        out.changed(said, "replication: 1", Why.ONE_NODE)
+    elif len(copies) > 1:
+        out.left_out(said, Why.NO_COUNTERPART)
+    elif copies:
+        store["replication"] = max(copies)
+        out.kept(said, f"replication: {max(copies)}")
+    for word in re.sub(r"replication\([^()]*\)", "", text).split():
+        if not word.startswith("factor"):
+            out.left_out(f"-schema {word}", Why.NAME_ONLY if word.startswith("keyspace=") else Why.NO_COUNTERPART)

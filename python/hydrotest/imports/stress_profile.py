@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import BadInputError
-from hydrotest.imports.note import Imported, Why
+from hydrotest.imports.note import Imported, Why, shown
+from hydrotest.imports.stress_insert import FILL, INSERT, batch_of, statements_of, tell
+from hydrotest.imports.stress_rows import Rows, rows_of
+from hydrotest.imports.stress_table import SIZED, Column, is_type, read_table, without_comments
 from hydrotest.imports.stress_words import Drawn, distribution, weight_of
 from hydrotest.imports.yaml_lines import Lined, read_lined
 
-TYPES = frozenset({"ascii", "bigint", "blob", "boolean", "date", "decimal", "double", "float", "inet", "int", "smallint", "text", "time", "timestamp",
-                   "timeuuid", "tinyint", "uuid", "varchar", "varint"})  # fmt: skip
-"""Types of columns that hydrotest makes values of, …"""
-PARTED = frozenset({"frozen", "list", "map", "set", "tuple", "vector"})
-"""… and those that are made of them."""
-COLLECTIONS = ("list", "map", "set")
+PARTITIONS = 1_000_000
+"""Where the profile does not say how many; there, as many as are written."""
+USUAL_SIZE = Drawn("uniform", is_exact=True, low=4, high=8)
+"""Of a text, a blob and a collection (`Generator.defaultSizeDistribution`)."""
 
 
-def read_user(text: str, out: Imported, store: dict[str, Any]) -> None:
+@dataclass
+class Options:
+    """What a command line says beside the profile."""
+
+    population: Drawn | None = None
+    """`-pop`: partitions by their numbers."""
+    said: str = ""
+    """As it stands there."""
+    insert: dict[str, str] = field(default_factory=dict)
+    """`-insert`, in the profile's words."""
+
+
+def read_user(text: str, out: Imported, store: dict[str, Any], options: Options) -> None:
     """The statements of a profile. Raises `BadInputError`."""
     profile = re.search(r"profile=(\S+)", text)
     if profile is None:
@@ -29,45 +43,47 @@ def read_user(text: str, out: Imported, store: dict[str, Any]) -> None:
     weights = (
         {name.strip(): weight_of(value) for name, _, value in (pair.partition("=") for pair in ops[1].split(",")) if name.strip()}
         if ops
-        else {"insert": 1.0}
+        else {INSERT: 1.0}
     )
     out.kept(f"ops({', '.join(f'{name}={value:g}' for name, value in weights.items())})", "weights of the statements")
-    _Profile(read_lined(Path(profile[1]), "profile"), out, store, weights).read()
+    _Profile(read_lined(Path(profile[1]), "profile"), out, store, weights, options).read()
 
 
 class _Profile:
     """A profile: table, columns, insert, queries."""
 
-    def __init__(self, lined: Lined, out: Imported, store: dict[str, Any], weights: dict[str, float]) -> None:
+    def __init__(self, lined: Lined, out: Imported, store: dict[str, Any], weights: dict[str, float], options: Options) -> None:
         self.lined = lined
         self.out = out
+        out.files.append(lined.file)
         self.store = store
         self.weights = weights
-        definition = without_comments(str(lined.values.get("table_definition", "")))
-        if "create table" not in definition.lower():
+        self.options = options
+        self.extras = [" ".join(without_comments(str(one)).split()).rstrip("; ") for one in lined.values.get("extra_definitions") or ()]
+        self.queries: Mapping[str, Any] = lined.values.get("queries") or {}
+        try:
+            self.table = read_table(str(lined.values.get("table_definition", "")), self.extras)
+        except ValueError as error:
             raise BadInputError(
                 "the profile has no `table_definition`", "Add its CREATE TABLE: hydrotest makes the table anew.", file=lined.file
-            )
-        self.table = _without_keyspace(" ".join(definition.split()).rstrip("; "))
-        self.extras = [" ".join(without_comments(str(one)).split()).rstrip("; ") for one in lined.values.get("extra_definitions") or ()]
-        types, self.keys = _columns_of(self.table)
-        own = {match[1].lower() for one in self.extras if (match := _CREATE_TYPE.match(one))}
-        self.collections = {name for name, kind in types.items() if re.sub(r"^frozen\s*<\s*", "", kind).startswith(COLLECTIONS)}
-        if any(kind.startswith("counter") for kind in types.values()):
-            raise BadInputError("a table of counters is not written by INSERT, and cassandra-stress's own counters have no counterpart",
-                                "Write the updates as `statements` of your own.", file=lined.file, line=lined.lines.get("table_definition"))  # fmt: skip
-        self.tuples = {name for name, kind in types.items() if re.split(r"\W", re.sub(r"^frozen\s*<\s*", "", kind))[0] in {"tuple", *own}}
-        self.columns = [name for name, kind in types.items() if name in self.keys or _is_made(kind, own)]
-        for name, kind in types.items():
-            if name not in self.columns:
-                out.left_out(f"{name} {kind}", Why.COLUMN_TYPE, **lined.where("table_definition"))
+            ) from error
+        self.specs: list[Mapping[str, Any]] = list(lined.values.get("columnspec") or ())
+        self.rows = self._rows()
+
+    @property
+    def reads(self) -> bool:
+        """True if a query that is executed reads: the table is filled then."""
+        return any(verb_is_read(self.queries.get(name)) for name in self.weights)
 
     def read(self) -> None:
         self.out.experiment["name"] = re.sub(r"[^a-z0-9]+", "-", self.lined.file.stem.lower()).strip("-")[:40] or "profile"
-        types = [one for one in self.extras if _CREATE_TYPE.match(one)]
+        types = [one for one in self.extras if is_type(one)]
         others = [one for one in self.extras if one not in types]
-        self.store["table"] = [*types, self.table, *others] if self.extras else self.table
+        self.store["table"] = [*types, self.table.text, *others] if self.extras else self.table.text
         self.out.kept("table_definition", "table", **self.lined.where("table_definition"))
+        for name, column in self.table.columns.items():
+            if name not in self.table.written:
+                self.out.left_out(f"{name} {column.kind}", Why.COLUMN_TYPE, **self.lined.where("table_definition"))
         if self.extras:
             self.out.kept("extra_definitions", "table", **self.lined.where("extra_definitions"))
         self._statements()
@@ -78,93 +94,169 @@ class _Profile:
                     self.out.left_out(key, Why.NAME_ONLY, **self.lined.where(key))
                 case "keyspace_definition":
                     self.out.changed(key, "strategy, replication", Why.ONE_NODE, **self.lined.where(key))
-                case "insert":
-                    self._insert(self.lined.values[key] or {})
-                case "token_range_queries":
-                    self.out.left_out(key, Why.NO_COUNTERPART, **self.lined.where(key))
-                case "table_definition" | "extra_definitions" | "columnspec" | "queries":
+                case "table_definition" | "extra_definitions" | "columnspec" | "queries" | "insert":
                     pass
                 case _:
                     self.out.left_out(key, Why.NO_COUNTERPART, **self.lined.where(key))
 
     def _statements(self) -> None:
-        name = _table_name(self.table)
+        given = {**{str(key).lower(): value for key, value in (self.lined.values.get("insert") or {}).items()}, **self.options.insert}
+        condition = " ".join(str(given.get("condition") or "").split())
+        batch = batch_of(given, self.rows, self.table, is_conditional=bool(condition))
         statements: dict[str, Any] = {}
-        queries = self.lined.values.get("queries") or {}
-        if "insert" in self.weights or any(verb_is_read(one) for one in queries.values()):
-            marks = ", ".join("?" for _ in self.columns)
-            statements["insert"] = {
-                "cql": f"INSERT INTO {name} ({', '.join(self.columns)}) VALUES ({marks})",
-                "weight": self.weights.get("insert", 0),
-            }
-            self.out.kept(f"insert={self.weights.get('insert', 0):g}", "statements.insert", **self.lined.where("insert"))
+        if INSERT in self.weights or self.reads:
+            cql = statements_of(self.table, condition)
+            if self.reads and FILL in cql:
+                statements[FILL] = {"cql": cql[FILL], "weight": 0}
+                self.store["populate"] = FILL
+            elif self.reads and self.table.has_counters:
+                self.store["populate"] = INSERT
+            if INSERT in cql:
+                statements[INSERT] = {"cql": cql[INSERT], "weight": self.weights.get(INSERT, 0)}
+                if batch.rows > 1:
+                    statements[INSERT]["batch"] = {"rows": batch.rows, "kind": batch.kind}
+            self.out.kept(f"insert={self.weights.get(INSERT, 0):g}", "statements.insert", **self.lined.where("insert"))
+            self._appended()
+        tell(given, batch, statements.get(INSERT), self.out, self.lined.where("insert"))
         for query, weight in self.weights.items():
-            if query == "insert":
-                continue
-            given = queries.get(query)
-            if given is None:
-                raise BadInputError(f"the profile has no query {query!r}", f"It has {', '.join(queries) or 'none'}.", file=self.lined.file)
-            cql = " ".join(str(given["cql"]).split()).rstrip("; ")
-            statements[_name(query)] = {"cql": cql, "weight": weight}
-            fields = given.get("fields", "samerow")
-            if fields == "multirow":
-                self.out.changed(
-                    f"queries.{query}: fields: multirow",
-                    f"statements.{_name(query)}",
-                    Why.ROWS_PER_PARTITION,
-                    **self.lined.where("queries"),
-                )
-            else:
-                self.out.kept(f"queries.{query}", f"statements.{_name(query)}", **self.lined.where("queries"))
-        for query in queries:
+            if query != INSERT:
+                statements[_name(query)] = {"cql": self._query(query), "weight": weight}
+        for query in self.queries:
             if query not in self.weights:
                 self.out.left_out(f"queries.{query} (not in ops)", Why.NAME_ONLY, **self.lined.where("queries"))
         self.store["statements"] = statements
 
+    def _appended(self) -> None:
+        """Collections that grow there."""
+        grown = [name for name in self.table.written if self.table.columns[name].base in ("list", "set") and name not in self.table.key]
+        if grown:
+            self.out.changed(f"insert: {', '.join(grown)}", f"statements.{INSERT}", Why.WHOLE, **self.lined.where("table_definition"))
+
+    def _query(self, query: str) -> str:
+        given = self.queries.get(query)
+        if given is None:
+            raise BadInputError(f"the profile has no query {query!r}", f"It has {', '.join(self.queries) or 'none'}.", file=self.lined.file)
+        where = self.lined.where("queries")
+        if given.get("fields", "multirow" if self.rows.is_several else "samerow") == "multirow":
+            self.out.changed(f"queries.{query}: fields: multirow", f"statements.{_name(query)}", Why.MULTIROW, **where)
+        else:
+            self.out.kept(f"queries.{query}", f"statements.{_name(query)}", **where)
+        return " ".join(str(given["cql"]).split()).rstrip("; ")
+
+    def _rows(self) -> Rows:
+        """Rows of partitions, by `cluster` of the columns, and the population of the partition key."""
+        clusters = {self._named(one): distribution(str(one["cluster"])) for one in self.specs if "cluster" in one}
+        given = self._population()
+        population = self.options.population
+        if given is not None and (population is None or given.high - given.low < population.high - population.low):
+            population = given
+        return rows_of(self.table, clusters, population, PARTITIONS)
+
+    def _population(self) -> Drawn | None:
+        """Of the first column of the partition key that has one."""
+        found = (str(one["population"]) for one in self.specs if "population" in one and self._named(one) == self.table.partition[0])
+        text = next(found, None)
+        return None if text is None else distribution(text)
+
+    def _named(self, spec: Mapping[str, Any]) -> str:
+        """The column that a specification is of."""
+        name = str(spec.get("name"))
+        return name if name in self.table.columns else name.lower()
+
     def _values(self) -> None:
-        values: dict[str, Any] = {}
-        keys = None
-        for spec in self.lined.values.get("columnspec") or ():
-            name, where = str(spec.get("name")), self.lined.where("columnspec")
-            if name not in self.columns or name in self.tuples:
-                self.out.left_out(f"columnspec {name}", Why.COLUMN_TYPE, **where)
+        self.store["keys"] = self.rows.keys
+        values = dict(self.rows.values)
+        if self.options.population is not None:
+            self._tell_population(self.options.said, self.options.population, {})
+        for spec in self.specs:
+            name = self._named(spec)
+            column = self.table.columns.get(name)
+            if column is None or not column.is_made or not (column.is_plain or column.is_collection or column.base == "vector"):
+                self.out.left_out(f"columnspec {name}", Why.COLUMN_TYPE, **self.lined.where("columnspec"))
                 continue
-            if "population" in spec:
-                drawn = distribution(str(spec["population"]))
-                if name in self.keys[:1] and keys is None:
-                    keys = drawn
-                    text = f"keys: {drawn.text}"
-                else:
-                    # Values follow from their row, and have no sequence of their own.
-                    drawn = replace(drawn, shape="uniform", is_exact=False) if drawn.shape == "sequential" else drawn
-                    values[name] = {"each": drawn.text} if name in self.collections else drawn.text
-                    text = f"values: {{{name}: {drawn.text}}}"
-                self._told(f"columnspec {name}: population: {spec['population']}", text, drawn, where)
-            if "size" in spec and name in self.collections:
-                # Of a collection it is how many elements there are (`Lists`, `Sets`).
-                drawn = distribution(str(spec["size"]))
-                drawn = replace(drawn, shape="uniform", is_exact=False) if drawn.shape == "sequential" else drawn
-                values[name] = {"count": drawn.text, **values.get(name, {})}
-                self._told(f"columnspec {name}: size: {spec['size']}", f"values: {{{name}: {{count: {drawn.text}}}}}", drawn, where)
-            elif "size" in spec and (name in values or name in self.keys):
-                self.out.left_out(f"columnspec {name}: size: {spec['size']}", Why.FROM_POPULATION, **where)
-            elif "size" in spec:
-                drawn = distribution(str(spec["size"]))
-                drawn = replace(drawn, is_exact=drawn.is_exact and drawn.shape != "sequential" and drawn.low > 0)
-                values[name] = drawn.sizes
-                self._told(f"columnspec {name}: size: {spec['size']}", f"values: {{{name}: {values[name]}}}", drawn, where)
-            if "cluster" in spec:
-                drawn = distribution(str(spec["cluster"]))
-                if name in values:
-                    self.out.left_out(f"columnspec {name}: cluster: {spec['cluster']}", Why.ROWS_PER_PARTITION, **where)
-                    continue
-                values[name] = f"uniform(0, {max(drawn.high, 1)})"
-                self.out.changed(
-                    f"columnspec {name}: cluster: {spec['cluster']}", f"values: {{{name}: {values[name]}}}", Why.ROWS_PER_PARTITION, **where
-                )
-        self.store["keys"] = keys.text if keys is not None else self.store["keys"]
+            self._column(name, column, spec, values)
+        self._usual(values)
+        for name in sorted(self.rows.narrow):
+            self.out.changed(f"{name} {self.table.columns[name].kind}", f"values: {shown({name: values[name]})}", Why.NARROW,
+                             **self.lined.where("table_definition"))  # fmt: skip
         if values:
             self.store["values"] = values
+
+    def _tell_population(self, said: str, drawn: Drawn, where: dict[str, Any]) -> None:
+        """What became of how partitions are drawn."""
+        ours = f"keys: {self.rows.keys}"
+        if drawn.high - drawn.low + 1 != self.rows.asked:
+            self.out.changed(said, ours, Why.NARROWER, **where)
+        elif self.rows.is_cut:
+            self.out.changed(said, ours, Why.ROWS, **where)
+        else:
+            self._told(said, ours, drawn, where)
+
+    def _column(self, name: str, column: Column, spec: Mapping[str, Any], values: dict[str, Any]) -> None:
+        """Takes over what the profile says of a column."""
+        where = self.lined.where("columnspec")
+        is_by_row = name in self.rows.values
+        if "cluster" in spec:
+            self._cluster(name, f"columnspec {name}: cluster: {spec['cluster']}", where)
+        if "population" in spec:
+            said, drawn = f"columnspec {name}: population: {spec['population']}", distribution(str(spec["population"]))
+            if name == self.table.partition[0]:
+                self._tell_population(said, drawn, where)
+            elif is_by_row:
+                self.out.changed(said, f"values: {shown({name: values[name]})}", Why.BY_ROW, **where)
+            else:
+                # Values follow from their row, and have no sequence of their own.
+                drawn = _fitting(replace(drawn, shape="uniform", is_exact=False) if drawn.shape == "sequential" else drawn, column)
+                values[name] = {"each": drawn.text} if column.is_collection else drawn.text
+                self._told(said, f"values: {shown({name: values[name]})}", drawn, where)
+        if "size" in spec:
+            said, drawn = f"columnspec {name}: size: {spec['size']}", distribution(str(spec["size"]))
+            if column.is_collection:
+                self._elements(name, column, said, drawn, values, where)
+            elif name in values or name in self.table.key:
+                self.out.left_out(said, Why.FROM_POPULATION, **where)
+            elif column.base in SIZED:
+                drawn = replace(drawn, is_exact=drawn.is_exact and drawn.shape != "sequential" and drawn.low > 0)
+                values[name] = drawn.sizes
+                self._told(said, f"values: {shown({name: values[name]})}", drawn, where)
+            else:
+                self.out.left_out(said, Why.NOT_IN_FORCE, **where)
+
+    def _elements(self, name: str, column: Column, said: str, drawn: Drawn, values: dict[str, Any], where: dict[str, Any]) -> None:
+        """Of a collection, `size` is how many elements there are, and how long each is (`Lists`, `Sets`)."""
+        drawn = replace(drawn, shape="uniform", is_exact=False) if drawn.shape == "sequential" else drawn
+        each = {"each": drawn.sizes} if column.elements in SIZED and name not in values else {}
+        values[name] = {"count": drawn.text, **each, **values.get(name, {})}
+        self._told(said, f"values: {shown({name: values[name]})}", drawn, where)
+
+    def _cluster(self, name: str, said: str, where: dict[str, Any]) -> None:
+        """Rows of a partition."""
+        if name not in self.table.clustering:
+            self.out.left_out(said, Why.NOT_IN_FORCE, **where)
+        elif not self.rows.is_several:
+            is_one = distribution(said.rpartition(": ")[2]).high <= 1
+            (self.out.kept(said, "a row a partition", **where) if is_one else self.out.left_out(said, Why.ROWS_PER_PARTITION, **where))
+        else:
+            first = self.table.partition[0]
+            ours = f"values: {shown({one: self.rows.values[one] for one in (first, name) if one in self.rows.values})}"
+            (self.out.kept(said, ours, **where) if self.rows.each.is_exact else self.out.changed(said, ours, Why.DISTRIBUTION, **where))
+
+    def _usual(self, values: dict[str, Any]) -> None:
+        """Sizes of columns that the profile does not speak of."""
+        found = []
+        for name in self.table.written:
+            column = self.table.columns[name]
+            if name in values or name in self.table.key:
+                continue
+            if column.base in SIZED:
+                values[name] = USUAL_SIZE.sizes
+            elif column.is_collection:
+                values[name] = {"count": USUAL_SIZE.text} | ({"each": USUAL_SIZE.sizes} if column.elements in SIZED else {})
+            else:
+                continue
+            found.append(name)
+        if found:
+            self.out.kept(f"no size of {', '.join(found)}", f"{USUAL_SIZE.sizes}, as there")
 
     def _told(self, said: str, ours: str, drawn: Drawn, where: dict[str, Any]) -> None:
         if drawn.is_exact:
@@ -172,44 +264,11 @@ class _Profile:
         else:
             self.out.changed(said, ours, Why.DISTRIBUTION, **where)
 
-    def _insert(self, given: dict[str, Any]) -> None:
-        insert = self.store["statements"].get("insert")
-        for key, value in given.items():
-            said = f"insert: {key}: {value}"
-            is_one = str(value).lower().replace(" ", "") in ("fixed(1)", "fixed(1)/1", "unlogged")
-            if is_one:
-                self.out.kept(said, "one row a statement", **self.lined.where("insert"))
-            elif key == "condition" and str(value).strip() and insert is not None:
-                insert["cql"] = f"{insert['cql']} {' '.join(str(value).split())}"
-                self.out.kept(said, f"statements.insert: {insert['cql']}", **self.lined.where("insert"))
-            elif key == "partitions" and insert is not None and (rows := _fixed(value)) is not None and rows > 1:
-                kind = str(given.get("batchtype", "logged")).lower()
-                insert["batch"] = {"rows": rows, "kind": kind if kind in ("logged", "unlogged", "counter") else "logged"}
-                self.out.kept(said, f"statements.insert.batch: {insert['batch']}", **self.lined.where("insert"))
-            elif key == "batchtype" and insert is not None and (_fixed(given.get("partitions")) or 1) > 1:
-                self.out.kept(said, "statements.insert.batch", **self.lined.where("insert"))
-            else:
-                self.out.left_out(said, Why.BATCHES, **self.lined.where("insert"))
 
-
-def _fixed(value: Any) -> int | None:
-    """The number of `fixed(n)`; None of anything else."""
-    match = re.fullmatch(r"fixed\(([0-9]+)\)", str(value).strip().lower())
-    return int(match[1]) if match else None
-
-
-_CREATE_TYPE = re.compile(r"create\s+type\s+(?:if\s+not\s+exists\s+)?(?:[\w\"]+\.)?\"?(\w+)", re.IGNORECASE)
-
-
-def _is_made(kind: str, own: set[str]) -> bool:
-    """True if values are made of a type, and of all that it is made of."""
-    described = re.split(r"\b(?:static|primary)\b", kind)[0]
-    return all(word in TYPES or word in PARTED or word in own or word.isdecimal() for word in re.findall(r"\w+", described))
-
-
-def without_comments(cql: str) -> str:
-    """CQL without `-- …`, `// …` and `/* … */`: it is written on one line here, which they would end."""
-    return re.sub(r"/\*.*?\*/|(?:--|//)[^\n]*", " ", cql, flags=re.DOTALL)
+def _fitting(drawn: Drawn, column: Column) -> Drawn:
+    """Numbers that the column's type holds."""
+    most = (column.numbers or drawn.high + 1) - 1
+    return drawn if drawn.high <= most else Drawn("uniform", is_exact=False, low=min(drawn.low, most), high=most)
 
 
 def verb_is_read(query: Any) -> bool:
@@ -219,39 +278,3 @@ def verb_is_read(query: Any) -> bool:
 
 def _name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", text)
-
-
-def _without_keyspace(table: str) -> str:
-    return re.sub(r"(create\s+table\s+(?:if\s+not\s+exists\s+)?)[\w\"]+\.([\w\"]+)", r"\1\2", table, count=1, flags=re.IGNORECASE)
-
-
-def _table_name(table: str) -> str:
-    match = re.search(r"create\s+table\s+(?:if\s+not\s+exists\s+)?([\w.\"]+)", table, re.IGNORECASE)
-    assert match is not None
-    return match[1].rpartition(".")[2]
-
-
-def _columns_of(table: str) -> tuple[dict[str, str], list[str]]:
-    """The types of its columns by name, and the names of its primary key."""
-    inside = table[table.index("(") + 1 :]
-    depth, parts, part = 0, [], ""
-    for letter in inside:
-        if letter == ")" and depth == 0:
-            break
-        depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(letter, 0)
-        if letter == "," and depth == 0:
-            parts.append(part)
-            part = ""
-        else:
-            part += letter
-    columns: dict[str, str] = {}
-    keys: list[str] = []
-    for one in [*parts, part]:
-        text = one.strip()
-        if text.lower().startswith("primary key"):
-            keys = re.findall(r"\w+", text[len("primary key") :])
-        elif text:
-            columns[text.split()[0]] = text.split(None, 1)[1].lower() if " " in text else ""
-            if "primary key" in text.lower():
-                keys = [text.split()[0]]
-    return columns, keys

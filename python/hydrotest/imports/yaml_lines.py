@@ -11,6 +11,8 @@ import yaml
 
 from hydrotest.errors import BadInputError
 
+NUMBER_MAX = 1e12
+
 
 @dataclass(frozen=True)
 class Lined:
@@ -23,6 +25,26 @@ class Lined:
     def where(self, key: str) -> dict[str, Any]:
         """For a note."""
         return {"line": self.lines.get(key), "file": self.file.name}
+
+    def whole(self, key: str) -> int:
+        """A whole number; 0 where it is not given. Raises `BadInputError`."""
+        value = self.values.get(key, 0)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise BadInputError(f"{key} is {value!r}", "Write a whole number.", file=self.file, line=self.lines.get(key))
+        return value
+
+    def number(self, key: str, without: float | None) -> float | None:
+        """A number, also where YAML makes a text of it (`1e6`); `without`: where it is not given. Raises `BadInputError`."""
+        value = self.values.get(key)
+        if value is None:
+            return without
+        try:
+            number = float(value)
+        except (TypeError, ValueError) as error:
+            raise BadInputError(f"{key} is {value!r}", "Write a number.", file=self.file, line=self.lines.get(key)) from error
+        if not 0 <= number < NUMBER_MAX:
+            raise BadInputError(f"{key} is {value!r}", "Write a number of at least 0.", file=self.file, line=self.lines.get(key))
+        return int(number) if number.is_integer() else number
 
 
 def read_lined(path: Path, what: str, prepare: Callable[[str], str] = str) -> Lined:

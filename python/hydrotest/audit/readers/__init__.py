@@ -7,18 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hydrotest.audit.claim import Audited, Claim, Tool
-from hydrotest.audit.readers import consumer, dfsio, latte, nosqlbench, omb, producer, stress, tables, ycsb
+from hydrotest.audit.readers import consumer, dfsio, latte, latte_text, nosqlbench, omb, producer, stress, tables, ycsb
 from hydrotest.errors import BadInputError, TrialFailedError
 
 YAML = (".yaml", ".yml")
 SIZE_MAX = 200_000_000
 KNOWN = (
-    "Audit reads what kafka-producer-perf-test, kafka-consumer-perf-test, cassandra-stress, OpenMessaging Benchmark (JSON), latte (JSON), "
-    "NoSQLBench (log or CSV), TestDFSIO and YCSB print, the folders of hydrotest's runs, and tables in YAML (docs/how-to/audit-a-benchmark.md)."
+    "Audit reads what kafka-producer-perf-test, kafka-consumer-perf-test, cassandra-stress, OpenMessaging Benchmark (JSON), latte (JSON or text), "
+    "NoSQLBench (log, CSV or summary), TestDFSIO and YCSB print, the folders of hydrotest's runs, and tables in YAML (docs/how-to/audit-a-benchmark.md)."
 )
 TEXTS: tuple[tuple[Tool, Callable[[str], bool], Callable[[str], list[Claim]]], ...] = (
     (Tool.STRESS, stress.is_it, stress.claims), (Tool.PRODUCER, producer.is_it, producer.claims), (Tool.CONSUMER, consumer.is_it, consumer.claims),
-    (Tool.YCSB, ycsb.is_it, ycsb.claims), (Tool.DFSIO, dfsio.is_it, dfsio.claims), (Tool.NOSQLBENCH, nosqlbench.is_it, nosqlbench.claims),
+    (Tool.LATTE, latte_text.is_it, latte_text.claims), (Tool.YCSB, ycsb.is_it, ycsb.claims), (Tool.DFSIO, dfsio.is_it, dfsio.claims),
+    (Tool.NOSQLBENCH, nosqlbench.is_it, nosqlbench.claims),
 )  # fmt: skip
 
 

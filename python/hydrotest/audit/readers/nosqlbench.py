@@ -1,5 +1,5 @@
-"""NoSQLBench: timers of its log (`type=TIMER, name=…`) or of `--report-csv-to`. `servicetime` counts from the send, `responsetime`
-from the schedule, where a rate was asked for."""
+"""NoSQLBench: timers of its log (`type=TIMER, name=…`), of `--report-csv-to`, or of its summary (`--report-summary-to`, and on the console).
+`servicetime` counts from the send, `responsetime` from the schedule, where a rate was asked for."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ import csv
 import io
 import itertools
 import re
+from collections.abc import Iterator
 
 from hydrotest.audit.claim import Claim, Interval, Loop, Tool
 from hydrotest.printed.figures import Printed
 
 _TIMER = re.compile(r"type=TIMER, name=(?P<name>[^,\s]+), (?P<rest>[^\n]*)")
 _FIELD = re.compile(r"([a-z]+[0-9_a-z]*)=([^,\s]+)")
+_SUMMARY = re.compile(r"^-- (?P<kind>Gauges|Counters|Histograms|Meters|Timers) -{8,}\s*$|^\S.* ={8,}\s*$", re.MULTILINE)
+"""Heads of `ConsoleReporter.java`: of a kind of metric, or the time of a report."""
+_ATTRIBUTE = re.compile(r"\s+(?P<key>[a-z0-9][a-z0-9.%-]*(?: rate)?) <?= (?P<value>\S+)(?: (?P<unit>\S+))?\s*")
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
 _CSV_HEAD = "t,count,max,mean,min,stddev,p50,p75,p95,p98,p99,p999,mean_rate,"
 _TO_MS = {"nanosecond": 1e-6, "microsecond": 1e-3, "millisecond": 1.0, "second": 1e3}
 _LATENCIES = {
@@ -32,7 +37,9 @@ _CYCLES = re.compile(r"(?:^|[._])(?:result|cycles[._]servicetime|cycles[._]respo
 
 def is_it(text: str) -> bool:
     """True if it has a timer."""
-    return _TIMER.search(text) is not None or text.startswith(_CSV_HEAD)
+    return (
+        _TIMER.search(text) is not None or text.startswith(_CSV_HEAD) or any(head["kind"] == "Timers" for head in _SUMMARY.finditer(text))
+    )
 
 
 def claims(text: str) -> list[Claim]:
@@ -41,9 +48,43 @@ def claims(text: str) -> list[Claim]:
         return [_of_csv(text)]
     found = [
         (match["name"], dict(_FIELD.findall(match["rest"])), text.count("\n", 0, match.start()) + 1) for match in _TIMER.finditer(text)
-    ]
+    ] or list(_of_summary(text))
     last = {name: (fields, line) for name, fields, line in found if _CYCLES.search(name)}
     return [_claim(fields, f"line {line}", name, ()) for name, (fields, line) in last.items()]
+
+
+def _of_summary(text: str) -> Iterator[tuple[str, dict[str, str], int]]:
+    """Name, figures and line of each timer; where there are several reports, of each."""
+    is_timers, name, fields, at = False, "", dict[str, str](), 0
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        attribute = _ATTRIBUTE.fullmatch(line)
+        if is_timers and attribute is not None:
+            _add(fields, attribute)
+            continue
+        if is_timers and fields:
+            yield name, fields, at
+        name, fields, at = _name(line), {}, number
+        if (head := _SUMMARY.fullmatch(line)) is not None:
+            is_timers = head["kind"] == "Timers"
+
+
+def _name(line: str) -> str:
+    """`{activity="rampup",…,name="result"}` is `rampup.result`, as older ones have it."""
+    labels = dict(_LABEL.findall(line))
+    return ".".join(labels[key] for key in ("activity", "name") if key in labels) if labels else line.strip()
+
+
+def _add(fields: dict[str, str], attribute: re.Match[str]) -> None:
+    """A figure under the name that logs have for it. Rates are printed with two digits: a small one in a small unit is none."""
+    key, value, unit = attribute["key"], attribute["value"], attribute["unit"] or ""
+    if key.endswith("rate"):
+        per_s = float(value) / (_TO_MS.get(unit.rpartition("/")[2], 1e3) / 1e3)
+        if key == "mean rate" and per_s > 0:
+            fields["mean_rate"] = repr(per_s)
+        return
+    fields["p" + key.rstrip("%").replace(".", "") if key.endswith("%") else key] = value
+    if unit:
+        fields["duration_unit"] = unit
 
 
 def _of_csv(text: str) -> Claim:

@@ -35,6 +35,10 @@ def import_(form: str, source: str, driver: Path | None, aim: Aim, out: Path | N
         raise BadInputError(f"the definition is not as {form} has it: {error!r}", "Correct it, or leave out what is odd.") from error
     body = yaml.safe_dump(made.experiment, sort_keys=False, allow_unicode=True, width=160, default_flow_style=None)
     target = out or Path(f"{made.experiment['name']}.yaml")
+    if any(file.exists() and target.resolve() == file.resolve() for file in made.files):
+        if out is not None:
+            raise BadInputError("that is the definition itself, which is not written over", "Name another file by --out.", file=target)
+        target = Path(f"hydrotest-{target.name}")
     try:
         plan = make_plan(experiment_of(parse_document(body, target)))
     except BadInputError as error:  # its place is in a file that is not written
