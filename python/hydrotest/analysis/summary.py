@@ -16,6 +16,7 @@ from hydrotest.analysis.by_test.fault import fault_rows
 from hydrotest.analysis.by_test.files import file_rows
 from hydrotest.analysis.by_test.groups import group_rows
 from hydrotest.analysis.by_test.levels import given_rates, level_rows
+from hydrotest.analysis.by_test.nearest import nearest_rows, untold_rows
 from hydrotest.analysis.by_test.profile import profile_rows
 from hydrotest.analysis.by_test.soak import soak_rows
 from hydrotest.analysis.dataflow.rows import dataflow_rows, query_rows, window_rows
@@ -115,6 +116,8 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         interference=interference,
         integrity=integrity_rows(trials, journal),
         groups=group_rows(experiment, trials),
+        nearest=nearest_rows(run, trials, limit_rows),
+        nearest_untold=untold_rows(trials),
         spark=batch.rows,
         jobs=job_rows(limits),
         scaling=scaling_rows(batch.rows),

@@ -18,6 +18,8 @@ POPULATE_S_MAX = 3600.0
 SCAN_ROWS_PER_S_MIN, SCAN_BYTES_PER_S_MIN = 500.0, 1e6
 """A hundredth of a scan's speed on two cores: hosts may have a small part of one."""
 WRITERS_PER_TRIAL = SHARES_MAX
+RECALL_QUERIES = 100
+"""Answers of a statement that each generator holds against an exact search in a trial, at most."""
 
 
 def _content(workload: CassandraLoad, *, is_filling: bool = False) -> dict[str, Any]:
@@ -82,11 +84,11 @@ async def scan(host: Host, cluster: Cluster, keyspace: str, workload: CassandraL
 
 
 def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int,
-               load: dict[str, Any], *, filled: bool) -> list[Generator]:  # fmt: skip
+               load: dict[str, Any], *, filled: bool, recall: bool = False) -> list[Generator]:  # fmt: skip
     """A reading and writing generator on each host.
 
     With `filled`, each row of `keys` has been written before, and acknowledged: a row that a read does not
-    find is missing.
+    find is missing. With `recall`, it finds out after its load what share of the nearest vectors the reads of them found.
     """
     client: Literal["native", "driver"] = "driver" if workload.client == "driver" else "native"
     settings = {
@@ -98,6 +100,8 @@ def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluste
     }  # fmt: skip
     if workload.page_size is not None:
         settings["page_rows"] = workload.page_size
+    if recall and any(statement.is_nearest for statement in workload.statements.values()):
+        settings["recall_queries"] = RECALL_QUERIES
     if workload.serial_consistency is not None:
         settings["serial_consistency"] = workload.serial_consistency
     return [Generator.of_share(name, workload, share, "cql", settings, client) for share in shared(load, workload.threads, hosts)]

@@ -15,6 +15,7 @@ from hydrotest.report.doubling import doubling_sentences
 from hydrotest.report.fault import fault_sentences
 from hydrotest.report.files import files_sentences
 from hydrotest.report.groups import group_sentences
+from hydrotest.report.nearest import nearest_sentences
 from hydrotest.report.profile import profile_sentences
 from hydrotest.report.sections import Section
 from hydrotest.report.soak import soak_sentences
@@ -60,11 +61,17 @@ def headline(summary: Summary) -> list[Finding]:
     """The answers to the five questions, in their order."""
     return [
         Finding(Section.LIMITS, "How much?", _how_much(summary)),
-        Finding(Section.LIMITS, "At what latency?", list(filter(None, (_latency_sentence(summary), end_to_end_sentence(summary))))),
+        Finding(Section.LIMITS, "At what latency?", _latencies(summary)),
         Finding(Section.BOTTLENECKS, "Bound by what?", _bound_sentences(summary)),
         Finding(Section.TOGETHER, "What happens together?", _what_happens(summary)),
         Finding(Section.INTEGRITY, "Was anything lost?", _whether_lost(summary)),
     ]
+
+
+def _latencies(summary: Summary) -> list[str]:
+    """Response times, and what the reads of the nearest vectors found in them."""
+    times = filter(None, (_latency_sentence(summary), end_to_end_sentence(summary)))
+    return [*times, *nearest_sentences(summary.nearest, summary.nearest_untold)]
 
 
 def _whether_lost(summary: Summary) -> list[str]:

@@ -54,6 +54,11 @@ class Statement(Model):
         """True if it writes only where a condition holds (LWT)."""
         return re.search(r"\bIF\b", _NO_WORDS.sub(" ", self.cql), re.IGNORECASE) is not None
 
+    @property
+    def is_nearest(self) -> bool:
+        """True if it asks an index for the nearest vectors."""
+        return self.is_read and re.search(r"\bANN\s+OF\b", _NO_WORDS.sub(" ", self.cql), re.IGNORECASE) is not None
+
     def wire(self, name: str, weight: float, *, is_filling: bool = False) -> dict[str, Any]:
         """`OwnStatement` of rust/cassandra/src/settings.rs. What fills the tables writes one row at a time."""
         batch = None if is_filling else self.batch

@@ -25,6 +25,14 @@ Reason = Literal[
     "deleted",
     "expiring",
     "not_populated",
+    "nearest",
+    "not_by_mark",
+    "no_limit",
+    "no_similarity",
+    "filtered",
+    "no_key",
+    "paged",
+    "too_many",
 ]
 
 

@@ -7,6 +7,10 @@ use serde::Serialize;
 use crate::cql::{Act, Change, How, Parsed, Select, Selected};
 use crate::schema::{ColumnKind, Schema, Table};
 
+mod nearest;
+
+pub(crate) use nearest::Nearby;
+
 /// The reason why a part is not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,6 +42,22 @@ pub(crate) enum Reason {
     Expiring,
     /// Not every row was written before.
     NotPopulated,
+    /// An index finds the nearest vectors, and not always all of them.
+    Nearest,
+    /// The nearest vectors, but not to one of ours.
+    NotByMark,
+    /// How many of the nearest is not a number in the statement.
+    NoLimit,
+    /// By what the nearest are found is not known.
+    NoSimilarity,
+    /// Rows are left out by other conditions than that columns equal marks.
+    Filtered,
+    /// The answers do not tell which rows they are.
+    NoKey,
+    /// The answers have several pages.
+    Paged,
+    /// To compare with all rows takes too long.
+    TooMany,
 }
 
 /// The checks of a statement's answers.
@@ -81,6 +101,13 @@ impl Model<'_> {
         let Parsed::Select(select) = parsed else {
             return Err(Reason::NotUnderstood);
         };
+        if select.nearest.is_some() {
+            return Err(Reason::Nearest);
+        }
+        self.reading(select)?.check(returned)
+    }
+
+    fn reading<'m>(&'m self, select: &'m Select) -> Result<Reading<'m>, Reason> {
         if self.executed.contains(&&Parsed::Other) {
             return Err(Reason::NotUnderstood);
         }
@@ -91,7 +118,7 @@ impl Model<'_> {
         if table.is_view {
             return Err(Reason::View);
         }
-        Reading {
+        Ok(Reading {
             select,
             table,
             changes: self
@@ -101,8 +128,7 @@ impl Model<'_> {
                 .collect(),
             filled_by: self.filled_by.map(|parsed| changes_of(parsed, name)),
             is_unique: self.is_unique,
-        }
-        .check(returned)
+        })
     }
 }
 
@@ -207,6 +233,11 @@ impl Reading<'_> {
             // An aggregate returns a row even where there is none.
             return Some(Reason::Computed);
         }
+        self.may_not_be_there()
+    }
+
+    /// Why a row need not be there, whatever is selected of it.
+    fn may_not_be_there(&self) -> Option<Reason> {
         if let Some(reason) = self.may_go() {
             return Some(reason);
         }

@@ -10,6 +10,7 @@ use scylla::deserialize::row::DeserializeRow;
 use scylla::statement::Consistency;
 
 use crate::session::connect;
+use crate::similarity::Similarity;
 
 /// Tables and views by name.
 pub(crate) type Schema = BTreeMap<String, Table>;
@@ -20,6 +21,8 @@ pub(crate) struct Table {
     pub(crate) is_view: bool,
     /// Its rows expire unless a statement sets otherwise (`default_time_to_live`).
     pub(crate) expires: bool,
+    /// By what the index of a column of vectors finds the nearest.
+    pub(crate) similarities: BTreeMap<String, Similarity>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +73,16 @@ pub(crate) fn read(cluster: &ClusterSettings, keyspace: &str, timeout: Duration)
             rows::<(String, Option<i32>)>(&session, "table_name, default_time_to_live", "tables", keyspace).await?
         {
             schema.entry(table).or_default().expires = seconds.unwrap_or(0) > 0;
+        }
+        for (table, options) in
+            rows::<(String, Option<BTreeMap<String, String>>)>(&session, "table_name, options", "indexes", keyspace)
+                .await?
+        {
+            let options = options.unwrap_or_default();
+            if let (Some(column), Some(similarity)) = (options.get("target"), Similarity::of(&options)) {
+                let similarities = &mut schema.entry(table).or_default().similarities;
+                similarities.insert(column.trim_matches('"').to_owned(), similarity);
+            }
         }
         for (view,) in rows::<(String,)>(&session, "view_name", "views", keyspace).await? {
             schema.entry(view).or_default().is_view = true;

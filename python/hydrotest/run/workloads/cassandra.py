@@ -93,8 +93,10 @@ class Store(Rated):
         settings = self.bench.load_settings(self.name, load, plan, self.bench.in_flight_cap(self.name, load_spec, plan))
         hosts = self.hosts * load_spec.times
         generators = load_cassandra.generators(
-            self.name, self.spec, hosts, self.cluster, self.keyspace, number, settings, filled=self._filled
-        )
+            self.name, self.spec, hosts, self.cluster, self.keyspace, number, settings, filled=self._filled,
+            # Without a rate limit, or in a warm-up, nothing is told of single operations.
+            recall=plan.purpose.is_measured and not plan.purpose.is_unthrottled,
+        )  # fmt: skip
         return Part(self.name, self.spec.kind, generators, account=self._noted)
 
     async def finish(self) -> None:

@@ -47,6 +47,7 @@ fn press_by(
         connections: 1,
         request_timeout_ms: timeout_ms,
         tick_us: 250,
+        recall_queries: None,
         writer: 0,
         load: LoadSettings {
             model: LoadModel::Closed { in_flight },
