@@ -23,6 +23,7 @@ from hydrotest.report.spark import job_sentences
 from hydrotest.report.table import rate
 from hydrotest.report.times import metric_name
 from hydrotest.report.unchecked import reads_sentences
+from hydrotest.report.views import view_sentences
 from hydrotest.report.wording.binding import COUNTED
 from hydrotest.report.wording.figures import MACHINE
 from hydrotest.summary.integrity import Integrity
@@ -77,7 +78,7 @@ def _latencies(summary: Summary) -> list[str]:
 def _whether_lost(summary: Summary) -> list[str]:
     rows = summary.integrity
     readers = {row.workload for row in summary.generator if row.kind in ("kafka-consume", "kafka-group", "dataflow")}
-    return [integrity_sentence(rows, readers), *reads_sentences(rows), *promise_sentences(summary.dataflow)]
+    return [integrity_sentence(rows, readers), *reads_sentences(rows), *view_sentences(rows), *promise_sentences(summary.dataflow)]
 
 
 def _what_happens(summary: Summary) -> list[str]:

@@ -19,6 +19,7 @@ from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
 from hydrotest.report.together import all_out_sheet, interference_sheet, services_sheet
 from hydrotest.report.unchecked import conditional_sheet, unchecked_sheet
 from hydrotest.report.usage import by_test_sheet, usage_sheet
+from hydrotest.report.views import views_sheet
 from hydrotest.summary.base import Latency
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.machine import Overhead
@@ -41,7 +42,8 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Table]:
             dataflow_sheet(summary), executors_sheet(summary), queries_sheet(summary), windows_sheet(summary), splitter_beside_sheet(summary),
         ],
         Section.INTEGRITY: [
-            integrity_sheet(summary), unchecked_sheet(summary), conditional_sheet(summary), groups_sheet(summary), rebalances_sheet(summary),
+            integrity_sheet(summary), unchecked_sheet(summary), conditional_sheet(summary), views_sheet(summary), groups_sheet(summary),
+            rebalances_sheet(summary),
         ],
         Section.TRIALS: [
             produce_sheet(summary, kinds), cassandra_sheet(summary, kinds), given_rates_sheet(summary), rejected_sheet(summary),

@@ -33,6 +33,7 @@ pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>>
             Content::Own { .. } => schema::read(&settings.cluster, &settings.keyspace, timeout)?,
         },
         filled: settings.filled,
+        views_filled: settings.views_filled,
     };
     let mut threads: Vec<Prepared<Findings>> = Vec::new();
     for share in settings.load.own_shares() {

@@ -46,6 +46,8 @@ pub(crate) struct Tables {
     pub(crate) schema: Schema,
     /// Each row of the keys has been written before, and acknowledged.
     pub(crate) filled: bool,
+    /// Each materialised view held the same rows as its table.
+    pub(crate) views_filled: bool,
 }
 
 impl RowValues {
@@ -265,6 +267,7 @@ fn known(
         filled_by: pairs()
             .find(|(statement, _)| tables.filled && is_filling(statement))
             .map(|(_, parsed)| parsed),
+        views_filled: tables.views_filled,
         is_unique,
     };
     let of = |(parsed, prepared): (&Parsed, &Prepared)| {

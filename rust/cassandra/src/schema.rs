@@ -11,6 +11,7 @@ use scylla::statement::Consistency;
 
 use crate::session::connect;
 use crate::similarity::Similarity;
+use crate::view_filter::filters;
 
 /// Tables and views by name.
 pub(crate) type Schema = BTreeMap<String, Table>;
@@ -18,11 +19,21 @@ pub(crate) type Schema = BTreeMap<String, Table>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
     pub(crate) columns: BTreeMap<String, ColumnKind>,
-    pub(crate) is_view: bool,
+    /// If it is a materialised view.
+    pub(crate) view: Option<View>,
     /// Its rows expire unless a statement sets otherwise (`default_time_to_live`).
     pub(crate) expires: bool,
     /// By what the index of a column of vectors finds the nearest.
     pub(crate) similarities: BTreeMap<String, Similarity>,
+}
+
+/// A materialised view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    /// The table that it follows.
+    pub(crate) table: String,
+    /// True if it has a row for each of the table's whose key in it is not null.
+    pub(crate) is_whole: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +95,12 @@ pub(crate) fn read(cluster: &ClusterSettings, keyspace: &str, timeout: Duration)
                 similarities.insert(column.trim_matches('"').to_owned(), similarity);
             }
         }
-        for (view,) in rows::<(String,)>(&session, "view_name", "views", keyspace).await? {
-            schema.entry(view).or_default().is_view = true;
+        let views = "view_name, base_table_name, where_clause";
+        for (name, table, filter) in
+            rows::<(String, String, Option<String>)>(&session, views, "views", keyspace).await?
+        {
+            let is_whole = filters(&filter.unwrap_or_default()).is_empty();
+            schema.entry(name).or_default().view = Some(View { table, is_whole });
         }
         Ok(schema)
     })

@@ -85,6 +85,9 @@ pub struct CqlSettings {
     /// Each row of the keys has been written before, and acknowledged: a row that a read does not find is
     /// missing.
     pub filled: bool,
+    /// Each materialised view held the same rows as its table afterwards.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub views_filled: bool,
     pub consistency: String,
     /// Of conditional writes; None: the node's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -38,6 +38,7 @@ fn press_by(
             write_share: 0.5,
         },
         filled: true,
+        views_filled: false,
         consistency: "ONE".into(),
         serial_consistency: None,
         page_rows: Some(1),
