@@ -10,7 +10,15 @@ import pytest
 from scipy import stats
 
 from hydrotest.analysis.by_test.soak import drift_pct, slope_per_hour
-from hydrotest.analysis.statistics.intervals import NOTHING, line_through, paired_change, percent, slope_upper_bound, t_interval
+from hydrotest.analysis.statistics.intervals import (
+    NOTHING,
+    line_through,
+    paired_change,
+    percent,
+    share_interval,
+    slope_upper_bound,
+    t_interval,
+)
 
 CASES = 1_000
 HOLDS = range(930, 971)
@@ -35,6 +43,42 @@ def test_the_t_interval_covers_as_often_as_it_says() -> None:
     rng = np.random.default_rng(1)
     intervals = [t_interval((5 + rng.normal(size=6)).tolist()) for _ in range(CASES)]
     assert sum(one.low <= 5 <= one.high for one in intervals) in HOLDS
+
+
+def shares_held(n: int, parts: int, mean: float, alike: float) -> int:
+    """Cases of `CASES` in which the interval of `n` shares holds their mean. Each is of so many parts, and has a probability of its
+    own, that differs the more the lower `alike` is (a beta distribution)."""
+    rng = np.random.default_rng(round(1000 * mean) + n + parts + round(alike))
+    held = 0
+    for _ in range(CASES):
+        shares = rng.binomial(parts, rng.beta(mean * alike, (1 - mean) * alike, n)) / parts
+        found = share_interval(shares.tolist(), parts)
+        held += found.low <= mean <= found.high
+    return held
+
+
+@pytest.mark.parametrize("alike", [2, 10])
+@pytest.mark.parametrize(("n", "parts"), [(100, 10), (100, 100), (300, 10)])
+@pytest.mark.parametrize("mean", [0.5, 0.8, 0.9])
+def test_the_interval_of_shares_covers_as_often_as_it_says(n: int, parts: int, mean: float, alike: float) -> None:
+    assert shares_held(n, parts, mean, alike) in HOLDS
+
+
+@pytest.mark.parametrize("alike", [2, 30, 1_000_000])
+@pytest.mark.parametrize(("n", "parts"), [(20, 10), (100, 10), (300, 100)])
+@pytest.mark.parametrize("mean", [0.95, 0.99, 0.998])
+def test_the_interval_of_shares_covers_as_often_where_few_of_them_miss_anything(n: int, parts: int, mean: float, alike: float) -> None:
+    assert shares_held(n, parts, mean, alike) >= HOLDS.start
+
+
+def test_the_interval_of_shares_stays_between_none_and_all() -> None:
+    assert share_interval([1.0], 10) == share_interval([1.0], 99)
+    one, whole, none = share_interval([0.7], 10), share_interval([1.0] * 50, 10), share_interval([0.0] * 50, 10)
+    assert (one.low, one.high) == (0.0, 1.0)
+    assert (whole.value, whole.high) == (1.0, 1.0)
+    assert (none.value, none.low) == (0.0, 0.0)
+    assert 0.9 < whole.low < 1
+    assert whole.low == pytest.approx(1 - none.high)
 
 
 @pytest.mark.parametrize("n", [5, 10])

@@ -78,7 +78,7 @@ async def test_replicas_of_data_centres(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_shaped_settings() -> None:
-    """Batches, pages, serial levels, values with parts, skewed keys. What fills a table writes its rows one by one."""
+    """Batches, pages, serial levels, values with parts, skewed keys, recall. What fills a table writes its rows one by one."""
     workload = CassandraLoad.model_validate(
         {
             "kind": "cassandra", "keys": "exp(0, 1K)", "table": "CREATE TABLE t (s int, k int, tags set<text>, n int, PRIMARY KEY (s, k))",
@@ -86,15 +86,17 @@ def test_shaped_settings() -> None:
             "statements": {
                 "put": {"cql": "INSERT INTO t (s, k, tags, n) VALUES (?, ?, ?, ?) IF NOT EXISTS", "batch": {"rows": 10, "kind": "unlogged"}},
                 "all": {"cql": "SELECT * FROM t"},
+                "near": {"cql": "SELECT k FROM t ORDER BY v ANN OF ? LIMIT 5"},
             },
             "values": {"s": {"rows": 10}, "k": "row", "tags": {"count": 3, "each": "5 B"}, "n": "row % 7"},
         }
     )  # fmt: skip
     load = load_settings({"closed": {"in_flight": 128}}, None, 50_000)
-    (made,) = cassandra.generators("t", workload, [HOST], Cluster(["a:1"]), "hydrotest_x", 1, load, filled=True)
+    (made,) = cassandra.generators("t", workload, [HOST], Cluster(["a:1"]), "hydrotest_x", 1, load, filled=True, recall=True)
     assert made.settings == golden("cql-shaped.settings.json")
     (filler,) = cassandra.populators("t", workload, [HOST], Cluster(["a:1"]), "hydrotest_x", 1)
-    assert [one.get("batch") for one in filler.settings["content"]["own"]["statements"]] == [None, None]
+    assert [one.get("batch") for one in filler.settings["content"]["own"]["statements"]] == [None, None, None]
+    assert "recall_queries" not in filler.settings
 
 
 def test_listed_records_settings(tmp_path: Path) -> None:

@@ -159,6 +159,12 @@ CASES = {
         10,
         "does not begin with CREATE",
     ),
+    "a view where none may be made": (
+        "mix: {write: 1, read: 3}, ",
+        "table: [CREATE TABLE t (k int PRIMARY KEY), create materialized  view v AS SELECT k FROM t], statements: {a: {cql: SELECT}}, ",
+        10,
+        "no materialised views",
+    ),
     "a blank table": ("mix: {write: 1, read: 3}, ", "table: ' ', statements: {a: {cql: SELECT}}, ", 10, "does not begin with CREATE"),
     "pages of the default table": ("mix: {write: 1, read: 3}, ", "mix: {write: 1}, page_size: 10, ", 10, "there are none"),
     "an unknown data centre": ("mix: {write: 1, read: 3}, ", "mix: {write: 1}, replication: {dc9: 1}, ", 10, "unknown data centre 'dc9'"),

@@ -183,26 +183,63 @@ async def test_values_with_parts_are_read_as_they_were_written(bench: Bench) -> 
     assert extra["checked_reads"] == extra["answered"]["look"] + extra["answered"]["more"] > 0
 
 
-async def test_the_nearest_vectors_are_asked_for(bench: Bench) -> None:
-    """Any rows may be the nearest: how near they are is not checked."""
-    settings = {
-        "kind": "cassandra", "keys": "uniform(0, 40)",
-        "table": ["CREATE TABLE points (id int PRIMARY KEY, at vector<float, 4>)", "CREATE CUSTOM INDEX ON points (at) USING 'StorageAttachedIndex'"],
-        "statements": {
-            "put": {"cql": "INSERT INTO points (id, at) VALUES (?, ?)"}, "near": {"cql": "SELECT id FROM points ORDER BY at ANN OF ? LIMIT 5", "weight": 3},
-        },
-        "values": {"at": "uniform(1, 100)"},
-    }  # fmt: skip
-    points = store(bench, settings, "hydrotest_t_points")
+VECTORS: dict[str, Any] = {
+    "kind": "cassandra", "keys": "uniform(0, 400)",
+    "table": [
+        "CREATE TABLE points (id int PRIMARY KEY, tag int, at vector<float, 16>)",
+        "CREATE CUSTOM INDEX ON points (at) USING 'StorageAttachedIndex' WITH OPTIONS = {'similarity_function': 'euclidean'}",
+        "CREATE CUSTOM INDEX ON points (tag) USING 'StorageAttachedIndex'",
+    ],
+    "statements": {
+        "put": {"cql": "INSERT INTO points (id, tag, at) VALUES (?, ?, ?)"},
+        "near": {"cql": "SELECT id FROM points ORDER BY at ANN OF ? LIMIT 5", "weight": 3},
+        "like": {"cql": "SELECT tag, id FROM points WHERE tag = ? ORDER BY at ANN OF ? LIMIT 5", "weight": 3},
+        "some": {"cql": "SELECT tag FROM points ORDER BY at ANN OF ? LIMIT 5"},
+    },
+    "values": {"tag": "row % 4", "at": "uniform(1, 100)"},
+}  # fmt: skip
+
+
+async def test_the_nearest_vectors_are_asked_for_and_their_recall_is_told(bench: Bench) -> None:
+    """Of a few hundred vectors an index finds nearly all; the rows are written again meanwhile, as they were."""
+    points = store(bench, VECTORS, "hydrotest_t_points")
     await points.fill()
-    trial = await points.open_loop(50, PLAN)
+    trial = await points.open_loop(100, PLAN)
     await points.finish()
+    assert trial.status == "done", trial.reason
     outcome = trial.load("store").outcome
     assert outcome is not None
     extra = outcome.extra
     assert (outcome.errors, extra["checked_reads"]) == ({}, 0)
-    assert extra["answered"]["near"] > 0
-    assert [(one["statement"], one["what"], one["reason"]) for one in extra["unchecked"]] == [("near", "read", "range")]
+    assert {(one["statement"], one["what"], one["reason"]) for one in extra["unchecked"]} == {
+        (name, "read", "nearest") for name in ("near", "like", "some")
+    }
+    assert extra["recall_untold"] == [{"statement": "some", "reason": "no_key"}]
+    told = {one["statement"]: one for one in extra["recall"]}
+    assert set(told) == {"near", "like"}
+    for name, one in told.items():
+        assert (one["similarity"], one["limit"], one["dimension"], one["rows"]) == ("euclidean", 5, 16, 400)
+        assert one["answers"] == extra["answered"][name]
+        assert len(one["queries"]) == min(one["answers"], 100) > 20
+        # A search of all rows by another function, or of other rows, would agree with one in a hundred.
+        assert sum(hits for hits, _, _ in one["queries"]) / sum(there for _, _, there in one["queries"]) > 0.8, one
+        assert all(there == 5 for _, _, there in one["queries"])
+
+
+async def test_the_recall_is_not_told_where_rows_are_deleted(bench: Bench) -> None:
+    statements = {**VECTORS["statements"], "drop": {"cql": "DELETE FROM points WHERE id = ?", "weight": 0.1}}
+    points = store(bench, {**VECTORS, "statements": statements}, "hydrotest_t_points_gone")
+    await points.fill()
+    trial = await points.open_loop(100, PLAN)
+    await points._drop(points.keyspace)
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    assert outcome.extra["recall"] == []
+    assert {one["statement"]: one["reason"] for one in outcome.extra["recall_untold"]} == {
+        "near": "deleted",
+        "like": "deleted",
+        "some": "no_key",
+    }
 
 
 SERIES: dict[str, Any] = {

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from hydrotest.analysis.integrity.views import view_accounts
 from hydrotest.hosts.base import ask
 from hydrotest.hosts.deadlines import until
 from hydrotest.run.lifecycle.events import Silent
@@ -34,7 +35,10 @@ hosts:
   three: {connect: local, address: 127.0.0.3, rack: r3}
 systems:
   # Three cold nodes on two cores now and then stand still for longer than Cassandra's own two seconds; that is not what is tested here.
-  cassandra: {hosts: [one, two, three], heap: 512 MiB, config: {write_request_timeout: 20s, read_request_timeout: 20s}}
+  cassandra:
+    hosts: [one, two, three]
+    heap: 512 MiB
+    config: {write_request_timeout: 20s, read_request_timeout: 20s, materialized_views_enabled: true}
 workloads:
   store: {kind: cassandra, mix: {write: 1, read: 1}, keys: "uniform(0, 2K)", replication: 3}
 tests:
@@ -75,9 +79,39 @@ def fates_told(bench: Bench) -> RecordAccounting:
     return RecordAccounting.model_validate(told[-1]["fates"])
 
 
+async def test_a_view_on_other_nodes_holds_the_rows_of_its_table(ring: Bench) -> None:
+    """Most rows of a view are on another node than those of the table, and come there later."""
+    settings = {
+        "kind": "cassandra", "keys": "uniform(0, 2K)", "timeout": "20 s",
+        "table": ["CREATE TABLE us (id int PRIMARY KEY, email text, v int)",
+                  "CREATE MATERIALIZED VIEW us_by_email AS SELECT id, email, v FROM us WHERE email IS NOT NULL AND id IS NOT NULL "
+                  "PRIMARY KEY (email, id)"],
+        "statements": {
+            "put": {"cql": "INSERT INTO us (id, email, v) VALUES (?, ?, ?)"},
+            "find": {"cql": "SELECT id, v FROM us_by_email WHERE email = ? AND id = ?", "weight": 2},
+        },
+    }  # fmt: skip
+    users = Store("store", CassandraLoad.model_validate(settings), ring)
+    users.keyspace = "hydrotest_t_ring_views"
+    await users.fill()
+    trial = await users.open_loop(LIGHT_RATE, PLAN)
+    await users.finish()
+    extra = outcome_of(trial).extra
+    assert (extra["missing_reads"], extra["corrupted_reads"], extra["unchecked"]) == (0, 0, [])
+    assert extra["checked_reads"] == extra["answered"]["find"] > 0
+    journal = ring.runner.folder.read_journal()
+    (view,) = view_accounts(ring.runner.folder, [trial], journal)["store"]
+    assert (view.view, view.rows, view.missing, view.extra) == ("us_by_email", 2_000, 0, 0)
+    assert view.settled_s is not None
+    assert view.pending_max is not None
+    # Of updates on other nodes each node keeps a time.
+    assert view.behind_p99_ms is not None
+    assert view.behind_p99_ms > 0
+
+
 async def test_a_node_that_joins_is_found(tmp_path: Path, pressed: Callable[[Bench], Pressed]) -> None:
     """The client hears of it in mid-run, and asks it for the rows that it has taken over."""
-    two_of_three = RING.replace("{hosts: [one, two, three]", "{hosts: [one, two]").replace("replication: 3", "replication: 1")
+    two_of_three = RING.replace("hosts: [one, two, three]", "hosts: [one, two]").replace("replication: 3", "replication: 1")
     async with open_testbed(two_of_three, tmp_path / "ring", Silent()) as bench:
         system = bench.systems["cassandra"]
         assert isinstance(system, CassandraSystem)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 import polars as pl
@@ -16,10 +17,12 @@ from hydrotest.analysis.by_test.fault import fault_rows
 from hydrotest.analysis.by_test.files import file_rows
 from hydrotest.analysis.by_test.groups import group_rows
 from hydrotest.analysis.by_test.levels import given_rates, level_rows
+from hydrotest.analysis.by_test.nearest import nearest_rows, untold_rows
 from hydrotest.analysis.by_test.profile import profile_rows
 from hydrotest.analysis.by_test.soak import soak_rows
 from hydrotest.analysis.dataflow.rows import dataflow_rows, query_rows, window_rows
 from hydrotest.analysis.integrity.reads import Reads, reads_by_workload
+from hydrotest.analysis.integrity.views import view_accounts
 from hydrotest.analysis.limits.curves import curves
 from hydrotest.analysis.limits.decided import Decided
 from hydrotest.analysis.limits.headroom import judge_headroom
@@ -45,7 +48,7 @@ from hydrotest.store.records import RecordAccounting, Tenancy, Trial
 from hydrotest.store.samples import read_samples
 from hydrotest.summary.base import Row
 from hydrotest.summary.generator import Generator
-from hydrotest.summary.integrity import Integrity
+from hydrotest.summary.integrity import Integrity, ViewAccount
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.machine import Host, Overhead, Speed, System
 from hydrotest.summary.model import VERSION, FailedTrial, Published, Status, Summary, WarmUp
@@ -113,8 +116,10 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         given_rates=given_rates(run, experiment, trials, decided),
         curves=curves(run, experiment, trials),
         interference=interference,
-        integrity=integrity_rows(trials, journal),
+        integrity=integrity_rows(trials, journal, view_accounts(run, trials, journal)),
         groups=group_rows(experiment, trials),
+        nearest=nearest_rows(run, trials, limit_rows),
+        nearest_untold=untold_rows(trials),
         spark=batch.rows,
         jobs=job_rows(limits),
         scaling=scaling_rows(batch.rows),
@@ -197,9 +202,11 @@ def skipped(journal: list[dict[str, Any]]) -> list[Problem]:
     return [NoIsolatedLimit(tuple(entry["workloads"])) if "workloads" in entry else Noted(entry["reason"]) for entry in entries]
 
 
-def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[Integrity]:
+def integrity_rows(
+    trials: list[Trial], journal: list[dict[str, Any]], views: Mapping[str, list[ViewAccount]] = MappingProxyType({})
+) -> list[Integrity]:
     """The account of each workload over all its trials, warm-up included. Rows of a table are accounted for
-    once, at the end, from the scan in the journal."""
+    once, at the end, from the scan in the journal. `views`: the accounts of each workload's views."""
     accounts: dict[tuple[str, Tenancy], list[RecordAccounting]] = defaultdict(list)
     for trial in trials:
         for load in trial.loads:
@@ -213,13 +220,16 @@ def integrity_rows(trials: list[Trial], journal: list[dict[str, Any]]) -> list[I
             accounts[entry["workload"], "isolated"].append(accounted.get(entry["keyspace"], UNKNOWN_ROWS))
     # A workload's reads, like its table's rows, are accounted for once.
     reads = reads_by_workload(trials)
+    nothing = Reads(), list[ViewAccount]()
     return [
-        _integrity_row(workload, tenancy, fates, reads.get(workload, Reads()) if tenancy == "isolated" else Reads())
+        _integrity_row(
+            workload, tenancy, fates, *((reads.get(workload, Reads()), views.get(workload, [])) if tenancy == "isolated" else nothing)
+        )
         for (workload, tenancy), fates in accounts.items()
     ]
 
 
-def _integrity_row(workload: str, tenancy: Tenancy, fates: list[RecordAccounting], reads: Reads) -> Integrity:
+def _integrity_row(workload: str, tenancy: Tenancy, fates: list[RecordAccounting], reads: Reads, views: list[ViewAccount]) -> Integrity:
     return Integrity(
         workload=workload, tenancy=tenancy, unit=fates[0].unit, trials=len(fates), sent=sum(one.sent for one in fates),
         acked=sum(one.acked for one in fates), seen=_sum(one.seen for one in fates), lost=_sum(one.lost for one in fates),
@@ -227,6 +237,7 @@ def _integrity_row(workload: str, tenancy: Tenancy, fates: list[RecordAccounting
         out_of_order=_sum(one.out_of_order for one in fates), unacked_present=_sum(one.unacked_present for one in fates),
         in_flight=_sum(one.in_flight for one in fates), checked_reads=reads.checked, missing_reads=reads.missing,
         corrupted_reads=reads.corrupted, unchecked=reads.unchecked, not_applied=reads.not_applied, conditional=reads.conditional,
+        views=views,
     )  # fmt: skip
 
 

@@ -17,7 +17,11 @@ SATURATING_IN_FLIGHT = 128
 POPULATE_S_MAX = 3600.0
 SCAN_ROWS_PER_S_MIN, SCAN_BYTES_PER_S_MIN = 500.0, 1e6
 """A hundredth of a scan's speed on two cores: hosts may have a small part of one."""
+VIEWS_S_MAX = 60.0
+"""Views that are this far behind their tables are not waited for."""
 WRITERS_PER_TRIAL = SHARES_MAX
+RECALL_QUERIES = 100
+"""Answers of a statement that each generator holds against an exact search in a trial, at most."""
 
 
 def _content(workload: CassandraLoad, *, is_filling: bool = False) -> dict[str, Any]:
@@ -81,12 +85,25 @@ async def scan(host: Host, cluster: Cluster, keyspace: str, workload: CassandraL
     return result
 
 
+async def compare_views(host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad) -> list[dict[str, Any]]:
+    """Holds the rows of each view against those of its table, until they are the same: `Compared` of rust/cassandra/src/views.rs.
+
+    Raises `TrialFailedError` where they cannot be read from all replicas.
+    """
+    question = {"query": "views", "cluster": cluster.wire(), "keyspace": keyspace, "patience_s": VIEWS_S_MAX}
+    # Each view and its table are read once more when the time is over.
+    reading_s = 4 * len(workload.table) * workload.keys.size / SCAN_ROWS_PER_S_MIN
+    patience = Patience.of(an_answer=ASK.seconds, views_to_follow=VIEWS_S_MAX, all_rows=reading_s)
+    return list(await ask(host, "query", {"cassandra": question}, patience))
+
+
 def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int,
-               load: dict[str, Any], *, filled: bool) -> list[Generator]:  # fmt: skip
+               load: dict[str, Any], *, filled: bool, views_filled: bool = False, recall: bool = False) -> list[Generator]:  # fmt: skip
     """A reading and writing generator on each host.
 
     With `filled`, each row of `keys` has been written before, and acknowledged: a row that a read does not
-    find is missing.
+    find is missing. With `views_filled`, each view had the same rows as its table then. With `recall`, it finds out
+    after its load what share of the nearest vectors the reads of them found.
     """
     client: Literal["native", "driver"] = "driver" if workload.client == "driver" else "native"
     settings = {
@@ -98,6 +115,10 @@ def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluste
     }  # fmt: skip
     if workload.page_size is not None:
         settings["page_rows"] = workload.page_size
+    if views_filled:
+        settings["views_filled"] = True
+    if recall and any(statement.is_nearest for statement in workload.statements.values()):
+        settings["recall_queries"] = RECALL_QUERIES
     if workload.serial_consistency is not None:
         settings["serial_consistency"] = workload.serial_consistency
     return [Generator.of_share(name, workload, share, "cql", settings, client) for share in shared(load, workload.threads, hosts)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hydrotest.report.table import rate
 from hydrotest.report.unchecked import flawed_reads
+from hydrotest.report.views import flawed_views
 from hydrotest.summary.model import Summary
 from hydrotest.verdicts.limit import RateVerdict
 
@@ -59,13 +60,21 @@ def _jobs(summary: Summary) -> list[str]:
 
 
 def _integrity(summary: Summary) -> list[str]:
-    return [
-        f"{row.workload} ({row.tenancy}): {count:,} of {row.acked:,} acknowledged {row.unit} {flaw}"
-        for row in summary.integrity
-        for flaw, count in (("lost", row.lost), ("corrupted", row.corrupted))
-        if count
-    ] + [
-        f"{row.workload} ({row.tenancy}): {count:,} of {row.checked_reads:,} checked reads found {what}"
-        for row in summary.integrity
-        for what, count in flawed_reads(row)
-    ]
+    return (
+        [
+            f"{row.workload} ({row.tenancy}): {count:,} of {row.acked:,} acknowledged {row.unit} {flaw}"
+            for row in summary.integrity
+            for flaw, count in (("lost", row.lost), ("corrupted", row.corrupted))
+            if count
+        ]
+        + [
+            f"{row.workload} ({row.tenancy}): {count:,} of {row.checked_reads:,} checked reads found {what}"
+            for row in summary.integrity
+            for what, count in flawed_reads(row)
+        ]
+        + [
+            f"{row.workload} ({row.tenancy}): the view {view} {what} {count:,} rows"
+            for row in summary.integrity
+            for view, what, count in flawed_views(row)
+        ]
+    )

@@ -15,6 +15,7 @@ from hydrotest.report.doubling import doubling_sentences
 from hydrotest.report.fault import fault_sentences
 from hydrotest.report.files import files_sentences
 from hydrotest.report.groups import group_sentences
+from hydrotest.report.nearest import nearest_sentences
 from hydrotest.report.profile import profile_sentences
 from hydrotest.report.sections import Section
 from hydrotest.report.soak import soak_sentences
@@ -22,6 +23,7 @@ from hydrotest.report.spark import job_sentences
 from hydrotest.report.table import rate
 from hydrotest.report.times import metric_name
 from hydrotest.report.unchecked import reads_sentences
+from hydrotest.report.views import view_sentences
 from hydrotest.report.wording.binding import COUNTED
 from hydrotest.report.wording.figures import MACHINE
 from hydrotest.spec.workload import catches_up, is_follower
@@ -61,17 +63,23 @@ def headline(summary: Summary) -> list[Finding]:
     """The answers to the five questions, in their order."""
     return [
         Finding(Section.LIMITS, "How much?", _how_much(summary)),
-        Finding(Section.LIMITS, "At what latency?", list(filter(None, (_latency_sentence(summary), end_to_end_sentence(summary))))),
+        Finding(Section.LIMITS, "At what latency?", _latencies(summary)),
         Finding(Section.BOTTLENECKS, "Bound by what?", _bound_sentences(summary)),
         Finding(Section.TOGETHER, "What happens together?", _what_happens(summary)),
         Finding(Section.INTEGRITY, "Was anything lost?", _whether_lost(summary)),
     ]
 
 
+def _latencies(summary: Summary) -> list[str]:
+    """Response times, and what the reads of the nearest vectors found in them."""
+    times = filter(None, (_latency_sentence(summary), end_to_end_sentence(summary)))
+    return [*times, *nearest_sentences(summary.nearest, summary.nearest_untold)]
+
+
 def _whether_lost(summary: Summary) -> list[str]:
     rows = summary.integrity
     readers = {row.workload for row in summary.generator if is_follower(row.kind)}
-    return [integrity_sentence(rows, readers), *reads_sentences(rows), *promise_sentences(summary.dataflow)]
+    return [integrity_sentence(rows, readers), *reads_sentences(rows), *view_sentences(rows), *promise_sentences(summary.dataflow)]
 
 
 def _what_happens(summary: Summary) -> list[str]:

@@ -11,6 +11,7 @@ from hydrotest.report.evidence import evidence_sheet
 from hydrotest.report.files import files_sheet
 from hydrotest.report.groups import groups_sheet, rebalances_sheet
 from hydrotest.report.levels import cassandra_sheet, given_rates_sheet, produce_sheet, rejected_sheet
+from hydrotest.report.nearest import nearest_sheet
 from hydrotest.report.published_results import beside_sheet, spark_beside_sheet
 from hydrotest.report.sections import Section
 from hydrotest.report.spark import ernest_sheet, job_time_sheet, scaling_sheet, speedup_sheet
@@ -18,6 +19,7 @@ from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
 from hydrotest.report.together import all_out_sheet, interference_sheet, services_sheet
 from hydrotest.report.unchecked import conditional_sheet, unchecked_sheet
 from hydrotest.report.usage import by_test_sheet, usage_sheet
+from hydrotest.report.views import views_sheet
 from hydrotest.summary.base import Latency
 from hydrotest.summary.limits import Limit
 from hydrotest.summary.machine import Overhead
@@ -29,7 +31,7 @@ from hydrotest.verdicts.binding import BoundBy, Kind
 def sheets(summary: Summary, kinds: dict[str, str]) -> list[Table]:
     """All tables that have rows, by the order of the questions. `kinds` is each workload's kind."""
     by_section: dict[Section, list[Table]] = {
-        Section.LIMITS: [limits_sheet(summary), beside_sheet(summary, kinds), files_sheet(summary)],
+        Section.LIMITS: [limits_sheet(summary), beside_sheet(summary, kinds), files_sheet(summary), nearest_sheet(summary)],
         Section.BOTTLENECKS: [evidence_sheet(summary)],
         Section.TOGETHER: [interference_sheet(summary), all_out_sheet(summary), services_sheet(summary)],
         Section.SPARK: [
@@ -40,7 +42,8 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Table]:
             dataflow_sheet(summary), executors_sheet(summary), queries_sheet(summary), windows_sheet(summary), splitter_beside_sheet(summary),
         ],
         Section.INTEGRITY: [
-            integrity_sheet(summary), unchecked_sheet(summary), conditional_sheet(summary), groups_sheet(summary), rebalances_sheet(summary),
+            integrity_sheet(summary), unchecked_sheet(summary), conditional_sheet(summary), views_sheet(summary), groups_sheet(summary),
+            rebalances_sheet(summary),
         ],
         Section.TRIALS: [
             produce_sheet(summary, kinds), cassandra_sheet(summary, kinds), given_rates_sheet(summary), rejected_sheet(summary),

@@ -25,6 +25,14 @@ WHY = {
     "deleted": "a statement deletes",
     "expiring": "rows or values expire",
     "not_populated": "nothing has written it to every row before",
+    "nearest": "an index finds the nearest vectors: see their recall",
+    "not_by_mark": "the nearest to a vector that is no mark",
+    "no_limit": "its LIMIT is no number",
+    "no_similarity": "no index on such vectors whose similarity function is known",
+    "filtered": "its conditions are not all of the form column = ?",
+    "no_key": "it does not select the whole key",
+    "paged": "an answer has several pages",
+    "too_many": "too many rows to compare all of them",
 }
 """The reasons' codes (rust/cassandra/src/checks.rs) in words."""
 

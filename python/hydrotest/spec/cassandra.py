@@ -16,6 +16,7 @@ from hydrotest.spec.maker import MakerField
 from hydrotest.spec.secret import Secret
 from hydrotest.spec.statement import Statement, verb
 from hydrotest.spec.system import MIB, JavaSystem
+from hydrotest.spec.tables import check_tables
 from hydrotest.spec.workload import Scheduled
 
 if TYPE_CHECKING:
@@ -115,7 +116,8 @@ class CassandraLoad(Scheduled):
         "the line is there."
     )
     table: TextsField = Field(
-        default_factory=list, description="CREATE TABLE … of your own, or a list of such statements; no keyspace is named."
+        default_factory=list,
+        description="CREATE TABLE … of your own, or a list of such statements, also of types, indexes and materialised views; no keyspace is named.",
     )
     statements: dict[Name, Statement] = Field(default_factory=dict, description="Statements on your own tables, by name.")
     values: dict[str, MakerField] = Field(
@@ -214,7 +216,7 @@ class CassandraLoad(Scheduled):
                 f"consistency {self.consistency} needs {needed} replicas of each row; replication is {self.copies}",
                 "Raise `replication`, or take a weaker level.",
             )
-        self._check_content(place, checker)
+        self._check_content(place, cassandra, checker)
         if self.column_size < COLUMN_BYTES_MIN:
             raise checker.fail((*place, "column_size"), f"columns of {self.column_size} B are too small to account for",
                                f"Take at least {COLUMN_BYTES_MIN} B.")  # fmt: skip
@@ -289,7 +291,7 @@ class CassandraLoad(Scheduled):
             raise checker.fail(place, "cassandra-stress takes a password on its command line only, where everybody can read it",
                                "Leave `security` out, or `client: stock`.")  # fmt: skip
 
-    def _check_content(self, place: Path_, checker: Checker) -> None:
+    def _check_content(self, place: Path_, cassandra: Cassandra, checker: Checker) -> None:
         """Checks the load: the mix of the default table, or tables and statements of the user's own."""
         if not self.statements:
             if self.mix is None:
@@ -306,9 +308,7 @@ class CassandraLoad(Scheduled):
             raise checker.fail((*place, "statements"), "there is no table for them", "Add `table: CREATE TABLE …`.")
         if self.client != "native":
             raise checker.fail((*place, "client"), f"`client: {self.client}` knows the default table only", "Leave it out.")
-        for create in self.table:
-            if verb(create) != "CREATE":
-                raise checker.fail((*place, "table"), f"{create!r} does not begin with CREATE", "Write CREATE TABLE, TYPE or INDEX.")
+        check_tables(self.table, None if cassandra.is_attached else cassandra.config, (*place, "table"), checker)
         for name, maker in self.values.items():
             numbers = (
                 self.keys.high / maker.drawn.middle if maker.make == "shared" and maker.drawn is not None and maker.drawn.size > 1 else 0

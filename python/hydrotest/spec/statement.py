@@ -27,6 +27,11 @@ def verb(cql: str) -> str:
     return words[0].upper() if words else ""
 
 
+def words(cql: str) -> str:
+    """A statement without comments, texts and names in quotes."""
+    return _NO_WORDS.sub(" ", cql)
+
+
 class Batch(Model):
     """Executes a statement for several rows at once, whose numbers follow each other: rows 0 to 9, 10 to 19, and so on. They are
     in one partition where `values` makes its key `{rows: 10}`."""
@@ -52,7 +57,12 @@ class Statement(Model):
     @property
     def is_conditional(self) -> bool:
         """True if it writes only where a condition holds (LWT)."""
-        return re.search(r"\bIF\b", _NO_WORDS.sub(" ", self.cql), re.IGNORECASE) is not None
+        return re.search(r"\bIF\b", words(self.cql), re.IGNORECASE) is not None
+
+    @property
+    def is_nearest(self) -> bool:
+        """True if it asks an index for the nearest vectors."""
+        return self.is_read and re.search(r"\bANN\s+OF\b", words(self.cql), re.IGNORECASE) is not None
 
     def wire(self, name: str, weight: float, *, is_filling: bool = False) -> dict[str, Any]:
         """`OwnStatement` of rust/cassandra/src/settings.rs. What fills the tables writes one row at a time."""

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from hydrotest.store.records import Tenancy
-from hydrotest.summary.base import TENANCY, WORKLOAD, Count, Row
+from hydrotest.summary.base import TENANCY, WORKLOAD, Count, Number, Row
 
 Reason = Literal[
     "not_understood",
@@ -25,6 +25,14 @@ Reason = Literal[
     "deleted",
     "expiring",
     "not_populated",
+    "nearest",
+    "not_by_mark",
+    "no_limit",
+    "no_similarity",
+    "filtered",
+    "no_key",
+    "paged",
+    "too_many",
 ]
 
 
@@ -53,6 +61,30 @@ class Conditional(Row):
     )
 
 
+class ViewAccount(Row):
+    """A materialised view and its table, read from all replicas when the load was over. null: not known."""
+
+    view: str | None = Field(None, description="Its name; null: the views could not be read.")
+    table: str | None = Field(None, description="The table that it follows.")
+    rows: Count | None = Field(None, description="Rows of the table that the view must have.")
+    missing_first: Count | None = Field(None, description="Of these, those that the view did not have at the first look.")
+    missing: Count | None = Field(None, description="Those that it did not have at the last look, a minute later at most.")
+    extra_first: Count | None = Field(
+        None, description="Rows that only the view had at the first look; of a row that differs, both have one."
+    )
+    extra: Count | None = Field(None, description="Those that only the view had at the last look.")
+    settled_s: Number | None = Field(
+        None, description="Seconds from the first look to the one that found both the same; null: none did, or it is not known."
+    )
+    pending_max: Number | None = Field(None, description="Most updates of views on other nodes that were under way at once, of a node.")
+    behind_p99_ms: Number | None = Field(
+        None,
+        description="How much later than its table a view on another node had an update: the nodes' own 99th percentile, at its highest. On the "
+        "node of the table a view has it at once.",
+    )
+    reason: str | None = Field(None, description="Why the views could not be read.")
+
+
 class Integrity(Row):
     """The account of a workload over all its trials, warm-up included. null: not known."""
 
@@ -78,3 +110,4 @@ class Integrity(Row):
         description="Conditional writes (LWT) whose condition did not hold, by statement: answered, but nothing written.",
     )
     conditional: list[Conditional] = Field(default_factory=list, description="Conditional writes (LWT), by statement.")
+    views: list[ViewAccount] = Field(default_factory=list, description="Its materialised views, when its load was over.")

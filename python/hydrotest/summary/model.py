@@ -18,6 +18,7 @@ from hydrotest.summary.integrity import Integrity
 from hydrotest.summary.levels import Curve, GivenRate, Level
 from hydrotest.summary.limits import Job, Limit
 from hydrotest.summary.machine import Host, Overhead, Speed, System
+from hydrotest.summary.nearest import Nearest, NearestUntold
 from hydrotest.summary.profile import Profile
 from hydrotest.summary.soak import Soak
 from hydrotest.summary.spark import Ernest, JobTest, Scaling, Speedup
@@ -79,6 +80,10 @@ class Summary(Row):
     interference: list[Interference] = Field(description="How much the other workloads cost each one.")
     integrity: list[Integrity] = Field(description="The account of every record.")
     groups: list[ConsumerGroup] = Field(default_factory=list, description="Consumer groups, by trial.")
+    nearest: list[Nearest] = Field(default_factory=list, description="Reads of the nearest vectors, by load: latency and recall.")
+    nearest_untold: list[NearestUntold] = Field(
+        default_factory=list, description="Statements that ask for the nearest vectors, and whose recall is not known."
+    )
     spark: list[JobTest] = Field(description="Batch tests.")
     jobs: list[Job] = Field(default_factory=list, description="What binds batch workloads.")
     scaling: list[Scaling] = Field(default_factory=list, description="How batch tests grow with their data.")

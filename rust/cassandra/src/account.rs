@@ -11,7 +11,9 @@ use hydrotest_core::runs::Runs;
 use hydrotest_core::schedule::share_of;
 use hydrotest_core::trial::Window;
 
+use crate::answer_sample::AnswerSample;
 use crate::checks::Reason;
+use crate::recall::Untold;
 use crate::settings::{Content, CqlSettings, Group, Statement};
 use crate::unchecked::{Unchecked, What};
 
@@ -66,6 +68,9 @@ pub(crate) struct Findings {
     pub(crate) not_applied: Vec<u64>,
     /// Reads of which some part was not checked.
     pub(crate) unchecked: Vec<Unchecked>,
+    /// Samples of answers, for their recall, and the statements without one.
+    pub(crate) samples: Vec<AnswerSample>,
+    pub(crate) untold: Vec<Untold>,
     pub(crate) acked: Runs,
     pub(crate) attempted: Runs,
 }

@@ -5,28 +5,25 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use hydrotest_core::cluster::{ClusterSettings, Secret};
-use hydrotest_core::runs::Runs;
 use scylla::client::session::Session;
 use scylla::statement::Consistency;
-use scylla::statement::Statement;
 use serde::{Deserialize, Serialize};
 
 use crate::cql;
-use crate::rows::{RowShape, is_intact, key_number};
+use crate::rows::RowShape;
+use crate::scan::scan;
 use crate::session::{connect, consistency};
+use crate::views;
 
 /// Only keyspaces that hydrotest made are dropped; their names begin with this.
 pub const OWN_PREFIX: &str = "hydrotest";
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// A node that serves takes a connection at once.
 const REACHED: Duration = Duration::from_secs(2);
-const PAGE_ROWS: i32 = 5_000;
 /// The end of the name of a canary's keyspace.
 const CANARY: &str = "_canary";
 /// A canary writes several times a second.
 const WRITES_WITHIN: Duration = Duration::from_millis(1_500);
-/// Parts of the token ring that are scanned one after the other.
-const SCAN_PARTS: i128 = 32;
 
 /// The admin queries of the controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,6 +83,13 @@ pub enum AdminQuery {
         /// Most rows a second, where the ring has other users.
         #[serde(default)]
         rows_per_s: Option<f64>,
+    },
+    /// Holds the rows of each materialised view of a keyspace against those of its table, until they are the same or the time
+    /// is over.
+    Views {
+        cluster: ClusterSettings,
+        keyspace: String,
+        patience_s: f64,
     },
 }
 
@@ -161,6 +165,15 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
             } => {
                 let session = connect(cluster, 1, TIMEOUT, consistency(level)?, Some(keyspace)).await?;
                 scan(&session, keyspace, *shape, *rows_per_s).await
+            }
+            AdminQuery::Views {
+                cluster,
+                keyspace,
+                patience_s,
+            } => {
+                let session = connect(cluster, 1, TIMEOUT, Consistency::All, None).await?;
+                let patience = Duration::from_secs_f64(*patience_s);
+                Ok(serde_json::json!(views::compare(&session, keyspace, patience).await?))
             }
             AdminQuery::Contact { cluster } => contact(cluster).await,
             AdminQuery::Others { cluster } => others(cluster).await,
@@ -326,62 +339,5 @@ async fn contact(cluster: &ClusterSettings) -> Result<serde_json::Value> {
         .collect();
     Ok(serde_json::json!({
         "cluster": name, "version": version, "data_center": data_center, "tables": tables, "nodes": nodes,
-    }))
-}
-
-async fn scan(
-    session: &Session,
-    keyspace: &str,
-    shape: RowShape,
-    rows_per_s: Option<f64>,
-) -> Result<serde_json::Value> {
-    let (begun, mut read) = (std::time::Instant::now(), 0_u64);
-    let columns: String = (0..shape.columns).map(|column| format!(", \"C{column}\"")).collect();
-    let text = format!("SELECT key{columns} FROM {keyspace}.standard1 WHERE token(key) > ? AND token(key) <= ?");
-    let mut statement = session.prepare(Statement::new(text)).await?;
-    statement.set_page_size(rows_per_s.map_or(PAGE_ROWS, |most| (most / 10.0).clamp(1.0, f64::from(PAGE_ROWS)) as i32));
-    let (mut numbers, mut corrupted_numbers) = (Vec::new(), Runs::default());
-    let (mut corrupted, mut foreign) = (0u64, 0u64);
-    let ring = i128::from(i64::MAX) - i128::from(i64::MIN);
-    for part in 0..SCAN_PARTS {
-        let bound = |part: i128| (i128::from(i64::MIN) + ring * part / SCAN_PARTS) as i64;
-        let mut state = scylla::response::PagingState::start();
-        loop {
-            let bounds = (bound(part), bound(part + 1));
-            let (page, next) = session.execute_single_page(&statement, bounds, state).await?;
-            let rows = page.into_rows_result()?;
-            read += rows.rows_num() as u64;
-            if let Some(most) = rows_per_s {
-                let due = Duration::from_secs_f64(read as f64 / most);
-                tokio::time::sleep(due.saturating_sub(begun.elapsed())).await;
-            }
-            for row in rows.rows::<scylla::value::Row>()? {
-                let row = row?;
-                let cells: Vec<&[u8]> = row
-                    .columns
-                    .iter()
-                    .map(|cell| cell.as_ref().and_then(|v| v.as_blob()).map_or(&[][..], Vec::as_slice))
-                    .collect();
-                match key_number(cells[0]) {
-                    Some(number) if !is_intact(cells[0], cells[1..].iter().copied()) => {
-                        corrupted += 1;
-                        corrupted_numbers.insert(number);
-                    }
-                    Some(number) => numbers.push(number),
-                    None => foreign += 1,
-                }
-            }
-            match next.into_paging_control_flow() {
-                std::ops::ControlFlow::Break(()) => break,
-                std::ops::ControlFlow::Continue(next) => state = next,
-            }
-        }
-    }
-    numbers.sort_unstable();
-    let mut seen = Runs::default();
-    let duplicated = numbers.into_iter().filter(|number| !seen.insert(*number)).count();
-    Ok(serde_json::json!({
-        "runs": seen.to_vec(), "corrupted": corrupted, "corrupted_runs": corrupted_numbers.to_vec(), "foreign": foreign,
-        "duplicated": duplicated,
     }))
 }

@@ -5,10 +5,11 @@ use anyhow::{Context, Result};
 use bytes::{BufMut, BytesMut};
 
 use crate::account::Found;
+use crate::answer_sample::AnswerSample;
 use crate::checks::{Check, ColumnHow};
 use crate::column::Column;
 use crate::frame::{ColumnSpec, Rows};
-use crate::settings::Group;
+use crate::settings::{Group, asked_row};
 use crate::value_generator::ValueGenerator;
 
 /// Values and checks of one prepared statement.
@@ -18,8 +19,11 @@ pub(crate) struct BoundStatement {
     group: Group,
     /// Indices of the partition key's columns among them, in its order; empty where not all are bound.
     key: Vec<usize>,
+    /// The index of the vector that the nearest are asked for to.
+    asked: Option<usize>,
     /// The checks of its answers; None without any.
     checked: Option<Checked>,
+    sample: Option<AnswerSample>,
 }
 
 struct Checked {
@@ -84,8 +88,25 @@ impl BoundStatement {
             bound,
             group,
             key,
+            asked: None,
             checked,
+            sample: None,
         })
+    }
+
+    /// It asks for the nearest to the vector that is bound at this index, which is that of no row.
+    pub(crate) fn asking(self, at: Option<usize>) -> Self {
+        Self { asked: at, ..self }
+    }
+
+    /// Its answers are drawn from by this sample.
+    pub(crate) fn sampled(self, sample: Option<AnswerSample>) -> Self {
+        Self { sample, ..self }
+    }
+
+    /// What was drawn of its answers.
+    pub(crate) fn take_sample(&mut self) -> Option<AnswerSample> {
+        self.sample.take()
     }
 
     /// Appends the partition key of a row as nodes hash it; false where some of it is not bound. In a key of
@@ -112,7 +133,10 @@ impl BoundStatement {
     /// Appends the values of a statement for a row.
     pub(crate) fn put(&mut self, out: &mut BytesMut, row: u64) {
         if self.group.rows == 1 {
-            self.bound.iter_mut().for_each(|column| column.put(out, row));
+            for at in 0..self.bound.len() {
+                let row = self.row_at(at, row);
+                self.bound[at].put(out, row);
+            }
             return;
         }
         let rows = self.group.rows_of(row);
@@ -129,6 +153,9 @@ impl BoundStatement {
 
     /// The row that a bound column belongs to.
     fn row_at(&self, column: usize, row: u64) -> u64 {
+        if self.asked == Some(column) {
+            return asked_row(row, self.group.range.1);
+        }
         if self.group.rows == 1 {
             return row;
         }
@@ -138,6 +165,9 @@ impl BoundStatement {
 
     /// Checks the rows returned for row number `row`.
     pub(crate) fn judge(&mut self, rows: &mut Rows<'_>, row: u64, scratch: &mut BytesMut) -> Found {
+        if let Some(sample) = &mut self.sample {
+            sample.offer(rows, row);
+        }
         let Some(checked) = &mut self.checked else {
             return Found::Unchecked;
         };

@@ -7,6 +7,10 @@ use serde::Serialize;
 use crate::cql::{Act, Change, How, Parsed, Select, Selected};
 use crate::schema::{ColumnKind, Schema, Table};
 
+mod nearest;
+
+pub(crate) use nearest::Nearby;
+
 /// The reason why a part is not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -15,7 +19,7 @@ pub(crate) enum Reason {
     NotUnderstood,
     /// The table is not one of the workload's.
     UnknownTable,
-    /// A materialised view follows its table later.
+    /// A materialised view follows its table later, or leaves rows out.
     View,
     /// A range, a list, or no condition at all: any rows may be returned.
     Range,
@@ -38,6 +42,22 @@ pub(crate) enum Reason {
     Expiring,
     /// Not every row was written before.
     NotPopulated,
+    /// An index finds the nearest vectors, and not always all of them.
+    Nearest,
+    /// The nearest vectors, but not to one of ours.
+    NotByMark,
+    /// How many of the nearest is not a number in the statement.
+    NoLimit,
+    /// By what the nearest are found is not known.
+    NoSimilarity,
+    /// Rows are left out by other conditions than that columns equal marks.
+    Filtered,
+    /// The answers do not tell which rows they are.
+    NoKey,
+    /// The answers have several pages.
+    Paged,
+    /// To compare with all rows takes too long.
+    TooMany,
 }
 
 /// The checks of a statement's answers.
@@ -71,6 +91,8 @@ pub(crate) struct Model<'a> {
     pub(crate) executed: Vec<&'a Parsed>,
     /// The statement that has written each row before, if there is one.
     pub(crate) filled_by: Option<&'a Parsed>,
+    /// True if each materialised view held the same rows as its table when the load began.
+    pub(crate) views_filled: bool,
     /// True if no two rows have the same value in a column.
     pub(crate) is_unique: &'a dyn Fn(&str) -> bool,
 }
@@ -81,6 +103,13 @@ impl Model<'_> {
         let Parsed::Select(select) = parsed else {
             return Err(Reason::NotUnderstood);
         };
+        if select.nearest.is_some() {
+            return Err(Reason::Nearest);
+        }
+        self.reading(select)?.check(returned)
+    }
+
+    fn reading<'m>(&'m self, select: &'m Select) -> Result<Reading<'m>, Reason> {
         if self.executed.contains(&&Parsed::Other) {
             return Err(Reason::NotUnderstood);
         }
@@ -88,21 +117,21 @@ impl Model<'_> {
         let (Some(table), Some(name)) = (table, &select.table) else {
             return Err(Reason::UnknownTable);
         };
-        if table.is_view {
-            return Err(Reason::View);
-        }
-        Reading {
+        let name = table.view.as_ref().map_or(name, |view| &view.table);
+        let written = self.schema.get(name).ok_or(Reason::UnknownTable)?;
+        Ok(Reading {
             select,
             table,
+            written,
             changes: self
                 .executed
                 .iter()
                 .flat_map(|parsed| changes_of(parsed, name))
                 .collect(),
             filled_by: self.filled_by.map(|parsed| changes_of(parsed, name)),
+            views_filled: self.views_filled,
             is_unique: self.is_unique,
-        }
-        .check(returned)
+        })
     }
 }
 
@@ -116,13 +145,16 @@ fn changes_of<'a>(parsed: &'a Parsed, table: &str) -> Vec<&'a Change> {
         .collect()
 }
 
-/// A read of one table, with all changes of that table.
+/// A read of one table, with all changes of that table. Of a materialised view: those of the table that it follows.
 struct Reading<'a> {
     select: &'a Select,
     table: &'a Table,
+    /// The table that is written.
+    written: &'a Table,
     changes: Vec<&'a Change>,
-    /// The changes of this table by the statement that has written each row before.
+    /// The changes of it by the statement that has written each row before.
     filled_by: Option<Vec<&'a Change>>,
+    views_filled: bool,
     is_unique: &'a dyn Fn(&str) -> bool,
 }
 
@@ -180,11 +212,12 @@ impl Reading<'_> {
     fn makes_row(&self, change: &Change) -> bool {
         let is_of_row = |(name, _): &(String, How)| {
             !matches!(
-                self.table.columns.get(name),
+                self.written.columns.get(name),
                 Some(ColumnKind::Partition | ColumnKind::Static)
             )
         };
-        self.table.of(ColumnKind::Clustering).next().is_none() || change.equal.iter().chain(&change.set).any(is_of_row)
+        self.written.of(ColumnKind::Clustering).next().is_none()
+            || change.equal.iter().chain(&change.set).any(is_of_row)
     }
 
     /// True if the partition holds at most one row: it belongs to one row, and each write gives the rest of
@@ -199,7 +232,7 @@ impl Reading<'_> {
         if self.changes.iter().any(|change| change.act == Act::Delete) {
             return Some(Reason::Deleted);
         }
-        (self.table.expires || self.changes.iter().any(|change| change.expires)).then_some(Reason::Expiring)
+        (self.written.expires || self.changes.iter().any(|change| change.expires)).then_some(Reason::Expiring)
     }
 
     fn may_miss(&self) -> Option<Reason> {
@@ -207,7 +240,15 @@ impl Reading<'_> {
             // An aggregate returns a row even where there is none.
             return Some(Reason::Computed);
         }
+        self.may_not_be_there()
+    }
+
+    /// Why a row need not be there, whatever is selected of it.
+    fn may_not_be_there(&self) -> Option<Reason> {
         if let Some(reason) = self.may_go() {
+            return Some(reason);
+        }
+        if let Some(reason) = self.may_not_be_in_view() {
             return Some(reason);
         }
         let makes_every_row = |change: &Change| match change.act {
@@ -220,6 +261,21 @@ impl Reading<'_> {
         (!is_filled).then_some(Reason::NotPopulated)
     }
 
+    /// Why a view need not have a row that its table has.
+    fn may_not_be_in_view(&self) -> Option<Reason> {
+        let view = self.table.view.as_ref()?;
+        // A row has another place there, or none, when its key in the view changes.
+        let moved = self.key().find_map(|name| {
+            let mut set = self.writes().filter_map(|change| change.sets(name));
+            set.find_map(|how| match how {
+                How::Mark => None,
+                How::Null => Some(Reason::Deleted),
+                How::Otherwise => Some(Reason::WrittenOtherwise),
+            })
+        });
+        moved.or((!view.is_whole || !self.views_filled).then_some(Reason::View))
+    }
+
     /// The changes that have written each row, or each partition, before: those that gave this complete key
     /// by marks.
     fn fills<'k>(&self, key: impl Iterator<Item = &'k str>) -> impl Iterator<Item = &Change> {
@@ -230,7 +286,7 @@ impl Reading<'_> {
 
     /// True if a column of a row, once written, is never null again.
     fn stays(&self, column: &str) -> bool {
-        match self.table.columns.get(column) {
+        match self.written.columns.get(column) {
             Some(ColumnKind::Counter) => true,
             Some(ColumnKind::Regular) => self
                 .writes()

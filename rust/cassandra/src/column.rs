@@ -6,6 +6,7 @@ use bytes::{BufMut, BytesMut};
 use hydrotest_core::draw::{Distribution, Draw};
 use hydrotest_core::splitmix::mix;
 
+use crate::fnv::{EMPTY, fnv1a};
 use crate::frame::{DataType, Reader};
 use crate::shares::Shares;
 use crate::value_generator::{ColumnType, ValueGenerator};
@@ -16,11 +17,28 @@ const NUMBER_MAX: u64 = 1_000_000;
 const BYTES: u64 = 34;
 const ELEMENTS: Distribution = Distribution::Uniform { min: 1, max: 5 };
 
-/// FNV-1a (Fowler, Noll, Vo).
-fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
-    })
+/// All that the values of a column follow from.
+#[derive(Clone)]
+pub(crate) struct Recipe {
+    pub(crate) name: String,
+    pub(crate) kind: DataType,
+    pub(crate) generator: Option<ValueGenerator>,
+    /// True if it is a part of a partition key.
+    pub(crate) is_key: bool,
+    /// The highest row.
+    pub(crate) rows_max: u64,
+}
+
+impl Recipe {
+    pub(crate) fn column(&self) -> Result<Column> {
+        Column::new(
+            &self.name,
+            &self.kind,
+            self.generator.clone(),
+            self.is_key,
+            self.rows_max,
+        )
+    }
 }
 
 /// Makes the values of one column.
@@ -71,7 +89,7 @@ impl Column {
             _ => None,
         });
         Ok(Self {
-            salt: hash(name),
+            salt: fnv1a(EMPTY, name.as_bytes()),
             maker: Maker::new(name, kind, generator, rows_max)?,
         })
     }

@@ -2,6 +2,12 @@
 //! values; also whether rows are deleted, expire, or are written under a condition. Statements that are not
 //! understood are reported as such.
 
+mod nearest;
+mod tokens;
+
+pub(crate) use nearest::Nearest;
+use tokens::{Token, tokens};
+
 /// What a statement does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Parsed {
@@ -22,8 +28,12 @@ pub(crate) struct Select {
     pub(crate) is_plain: bool,
     /// Columns compared for equality, and the form of their values.
     pub(crate) equal: Vec<(String, How)>,
-    /// True if there are no other conditions.
+    /// True if there are no other conditions; false without any.
     pub(crate) is_by_equality: bool,
+    /// True if it has conditions.
+    pub(crate) is_filtered: bool,
+    /// If it asks for the nearest vectors.
+    pub(crate) nearest: Option<Nearest>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,96 +88,6 @@ impl Change {
     /// The form of the value that it sets in a column, if it does.
     pub(crate) fn sets(&self, column: &str) -> Option<How> {
         self.set.iter().find(|(name, _)| name == column).map(|(_, how)| *how)
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
-    /// A keyword or a name, in lower case.
-    Word(String),
-    /// A name in quotes, unchanged.
-    Quoted(String),
-    Mark,
-    /// A mark with a name of its own.
-    Named(String),
-    Literal,
-    Sign(char),
-}
-
-impl Token {
-    fn is(&self, word: &str) -> bool {
-        matches!(self, Self::Word(found) if found == word)
-    }
-
-    fn name(&self) -> Option<&str> {
-        match self {
-            Self::Word(name) | Self::Quoted(name) => Some(name),
-            _ => None,
-        }
-    }
-}
-
-/// None where a quote or a comment does not end.
-fn tokens(cql: &str) -> Option<Vec<Token>> {
-    let mut out = Vec::new();
-    let mut rest = cql;
-    while let Some(first) = rest.chars().next() {
-        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        let word = |text: &str| text.find(|letter| !is_word(letter)).unwrap_or(text.len());
-        let taken = if rest.starts_with("--") || rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if let Some(comment) = rest.strip_prefix("/*") {
-            comment.find("*/")? + 4
-        } else if let Some(text) = rest.strip_prefix("$$") {
-            out.push(Token::Literal);
-            text.find("$$")? + 4
-        } else if first == '\'' || first == '"' {
-            let (text, length) = quoted(rest, first)?;
-            out.push(if first == '"' {
-                Token::Quoted(text)
-            } else {
-                Token::Literal
-            });
-            length
-        } else if first == '?' {
-            out.push(Token::Mark);
-            1
-        } else if first == ':' && rest[1..].starts_with('"') {
-            let (text, length) = quoted(&rest[1..], '"')?;
-            out.push(Token::Named(text));
-            1 + length
-        } else if first == ':' && rest[1..].starts_with(|letter: char| letter.is_ascii_alphabetic()) {
-            let length = 1 + word(&rest[1..]);
-            out.push(Token::Named(rest[1..length].to_ascii_lowercase()));
-            length
-        } else if first.is_ascii_digit() {
-            out.push(Token::Literal);
-            word(rest)
-        } else if is_word(first) {
-            let length = word(rest);
-            out.push(Token::Word(rest[..length].to_ascii_lowercase()));
-            length
-        } else {
-            if !first.is_whitespace() {
-                out.push(Token::Sign(first));
-            }
-            first.len_utf8()
-        };
-        rest = &rest[taken..];
-    }
-    Some(out)
-}
-
-/// The quoted text at the start, in which two quotes stand for one, and its length with the quotes.
-fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
-    let mut at = 1;
-    loop {
-        at += text[at..].find(quote)? + 1;
-        if !text[at..].starts_with(quote) {
-            let inner = &text[1..at - 1];
-            return Some((inner.replace(&format!("{quote}{quote}"), &quote.to_string()), at));
-        }
-        at += 1;
     }
 }
 
@@ -336,9 +256,11 @@ fn select(tokens: &[Token]) -> Option<Select> {
             .iter()
             .any(|word| token.is(word))
     };
-    let (equal, is_by_equality) = match rest.split_first() {
-        Some((word, rest)) if word.is("where") => conditions(split(rest, ends)[0]),
-        _ => (Vec::new(), false),
+    let is_filtered = rest.first().is_some_and(|word| word.is("where"));
+    let (equal, is_by_equality) = if is_filtered {
+        conditions(split(&rest[1..], ends)[0])
+    } else {
+        (Vec::new(), false)
     };
     Some(Select {
         table,
@@ -346,6 +268,8 @@ fn select(tokens: &[Token]) -> Option<Select> {
         is_plain: !is_other && !is_grouped,
         equal,
         is_by_equality,
+        is_filtered,
+        nearest: nearest::nearest(rest),
     })
 }
 

@@ -4,25 +4,32 @@
 
 mod account;
 pub mod admin;
+mod answer_sample;
 mod bound_statement;
 mod checks;
 mod column;
 mod connection;
 mod cql;
 mod driver_client;
+mod fnv;
 mod frame;
 pub mod load_driver;
 pub mod look;
 mod native_client;
+mod recall;
 mod ring;
 mod row_values;
 pub mod rows;
+mod scan;
 mod schema;
 pub mod session;
 pub mod settings;
 mod shares;
+mod similarity;
 #[cfg(test)]
 mod stub;
 mod timer;
 mod unchecked;
 pub mod value_generator;
+mod view_filter;
+mod views;

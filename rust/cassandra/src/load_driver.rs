@@ -15,6 +15,7 @@ use hydrotest_core::wire::Outcome;
 use crate::account::{Findings, Recorders};
 use crate::driver_client::DriverClient;
 use crate::native_client::NativeClient;
+use crate::recall::recalls;
 use crate::row_values::Tables;
 use crate::schema;
 use crate::settings::{Client, Content, CqlSettings, Statement};
@@ -32,6 +33,7 @@ pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>>
             Content::Own { .. } => schema::read(&settings.cluster, &settings.keyspace, timeout)?,
         },
         filled: settings.filled,
+        views_filled: settings.views_filled,
     };
     let mut threads: Vec<Prepared<Findings>> = Vec::new();
     for share in settings.load.own_shares() {
@@ -47,7 +49,7 @@ pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>>
         });
     }
     let finished = conduct(control, settings.load.seconds, settings.load.nice, threads).map_err(anyhow::Error::msg)?;
-    Ok(finished.map(|finished| {
+    Ok(finished.map(|mut finished| {
         let mut outcome = Outcome {
             counts: finished.counts,
             started_wall_s: finished.started_wall_s,
@@ -55,7 +57,17 @@ pub fn run(settings: &CqlSettings, control: &Control) -> Result<Option<Outcome>>
             memory_bytes_max: peak_memory_bytes(),
             ..Outcome::default()
         };
+        let of_all = |found: &mut Findings| std::mem::take(&mut found.samples);
+        let samples = finished.results.iter_mut().flat_map(of_all).collect();
+        let untold = finished.results.first().map(|found| found.untold.clone());
         merge(finished.results, &settings.statements(), &mut outcome);
+        if settings.recall_queries.is_some() {
+            // No load is measured any more.
+            let (told, mut others) = recalls(samples);
+            others.extend(untold.into_iter().flatten());
+            outcome.extra["recall"] = serde_json::json!(told);
+            outcome.extra["recall_untold"] = serde_json::json!(others);
+        }
         outcome
     }))
 }

@@ -15,10 +15,12 @@ use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::drive::{Limits, Pace, Target, drive};
 use hydrotest_core::schedule::Schedule;
 use hydrotest_core::socket::wait;
+use hydrotest_core::splitmix::mix;
 use hydrotest_core::trial::Window;
 
 use self::connection_pool::{ConnectionPool, PoolSize};
 use crate::account::{Account, Answer, Findings, Found, Operation, Recorders, operations_of};
+use crate::answer_sample::Sampling;
 use crate::connection::{self, Authenticator, Connection, ConnectionConfig, STREAMS_MAX};
 use crate::frame::Execution;
 use crate::ring::{self, Topology};
@@ -74,7 +76,18 @@ impl NativeClient {
                 .max(pace.in_flight_max().div_ceil(STREAMS_MAX as u64) as usize),
         };
         let pool = ConnectionPool::open(topology, changes, config, size)?;
-        let values = RowValues::new(&settings.content, &statements, pool.prepared()?, tables, &settings.keys)?;
+        let sampling = settings.recall_queries.map(|most| Sampling {
+            most,
+            seed: mix(settings.seed).wrapping_add(share.into()),
+        });
+        let values = RowValues::new(
+            &settings.content,
+            &statements,
+            pool.prepared()?,
+            tables,
+            &settings.keys,
+            sampling,
+        )?;
         Ok(Self {
             settings: settings.clone(),
             share: u64::from(share),
@@ -129,6 +142,7 @@ impl NativeClient {
             target.exchange(monotonic_ns() + SERVE_NS, true);
         }
         let mut found = target.account.take_found();
+        (found.samples, found.untold) = target.values.take_samples();
         found.cap_hits = driven.cap_hits;
         found.gave_up = driven.gave_up;
         found

@@ -6,11 +6,14 @@ use bytes::BytesMut;
 use hydrotest_core::draw::Distribution;
 
 use crate::account::{Answer, Found, Operation};
+use crate::answer_sample::{AnswerSample, Recipes, Sampling};
 use crate::bound_statement::BoundStatement;
-use crate::checks::{Check, Model, Reason};
+use crate::checks::{Check, Model, Nearby, Reason};
+use crate::column::Recipe;
 use crate::connection::Prepared;
-use crate::cql::{self, Parsed};
-use crate::frame::{DataType, Rows, put_value};
+use crate::cql::{self, How, Parsed};
+use crate::frame::{ColumnSpec, DataType, Rows, put_value};
+use crate::recall::Untold;
 use crate::rows::{RowShape, is_intact, key_bytes};
 use crate::schema::Schema;
 use crate::settings::{Content, Group, Statement};
@@ -32,6 +35,8 @@ pub(crate) enum RowValues {
         is_write: Vec<bool>,
         scratch: BytesMut,
         unchecked: Vec<Unchecked>,
+        /// The statements whose recall cannot be found out.
+        untold: Vec<Untold>,
     },
 }
 
@@ -41,16 +46,20 @@ pub(crate) struct Tables {
     pub(crate) schema: Schema,
     /// Each row of the keys has been written before, and acknowledged.
     pub(crate) filled: bool,
+    /// Each materialised view held the same rows as its table.
+    pub(crate) views_filled: bool,
 }
 
 impl RowValues {
-    /// Made from the tables and the prepared statements. `keys` are the rows' numbers.
+    /// Made from the tables and the prepared statements. `keys` are the rows' numbers. `sampling`: what is kept of the answers
+    /// to reads of the nearest vectors.
     pub(crate) fn new(
         content: &Content,
         statements: &[Statement],
         prepared: &[Prepared],
         tables: &Tables,
         keys: &Distribution,
+        sampling: Option<Sampling>,
     ) -> Result<Self> {
         let (generators, filling) = match content {
             Content::Standard { shape, .. } => {
@@ -79,43 +88,80 @@ impl RowValues {
             let mut all = prepared.iter().flat_map(|prepared| &prepared.values);
             all.any(|column| column.name == name && !matches!(column.kind, DataType::Plain(_)))
         };
-        let checks = checks(statements, prepared, tables, filling, &|name| {
+        let known = known(statements, prepared, tables, filling, &|name| {
             generators.get(name).map_or_else(
                 || key_names.iter().any(|key| key == name) && !has_parts(name),
                 |generator| *generator == ValueGenerator::Row,
             )
         });
-        let bind = |((statement, prepared), check): ((&Statement, &Prepared), &Result<Check, Reason>)| {
+        let mut untold = Vec::new();
+        let mut sample = |statement: &Statement, prepared: &Prepared, known: &Known| {
+            let (sampling, nearest) = (sampling?, known.nearest.clone()?);
+            let recipe = |column: &ColumnSpec| Recipe {
+                name: column.name.clone(),
+                kind: column.kind.clone(),
+                generator: generators.get(&column.name).cloned(),
+                is_key: key_names.contains(&column.name),
+                rows_max: keys.range().1,
+            };
+            let made = nearest.and_then(|nearby| {
+                let recipes = recipes(&nearby, prepared, recipe).ok_or(Reason::NotByMark)?;
+                AnswerSample::new(&statement.name, nearby, recipes, keys.range(), sampling)
+            });
+            made.map_err(|reason| {
+                untold.push(Untold {
+                    statement: statement.name.clone(),
+                    reason,
+                });
+            })
+            .ok()
+        };
+        let bind = |((statement, prepared), known): ((&Statement, &Prepared), &Known)| {
             let generator = |name: &str| generators.get(name).cloned();
-            BoundStatement::new(
+            let bound = BoundStatement::new(
                 &prepared.values,
                 &prepared.key,
                 &key_names,
                 &prepared.returned,
                 generator,
-                check.as_ref().ok(),
+                known.check.as_ref().ok(),
                 Group::of(statement.rows, keys),
             )
-            .with_context(|| format!("statement {}", statement.name))
+            .with_context(|| format!("statement {}", statement.name))?;
+            let asked = |name: &String| prepared.values.iter().position(|column| is_vector(column, name));
+            let bound = bound.asking(known.asks.as_ref().and_then(asked));
+            anyhow::Ok(bound.sampled(sample(statement, prepared, known)))
         };
-        let unchecked = |(statement, check): (&Statement, &Result<Check, Reason>)| {
+        let unchecked = |(statement, known): (&Statement, &Known)| {
             if statement.is_write {
                 Vec::new()
             } else {
-                Unchecked::of(&statement.name, check)
+                Unchecked::of(&statement.name, &known.check)
             }
         };
         Ok(Self::Own {
             bound: statements
                 .iter()
                 .zip(prepared)
-                .zip(&checks)
+                .zip(&known)
                 .map(bind)
                 .collect::<Result<_>>()?,
             is_write: statements.iter().map(|statement| statement.is_write).collect(),
             scratch: BytesMut::new(),
-            unchecked: statements.iter().zip(&checks).flat_map(unchecked).collect(),
+            unchecked: statements.iter().zip(&known).flat_map(unchecked).collect(),
+            untold,
         })
+    }
+
+    /// What was drawn of the answers to reads of the nearest vectors, and the statements of which nothing was.
+    pub(crate) fn take_samples(&mut self) -> (Vec<AnswerSample>, Vec<Untold>) {
+        match self {
+            Self::Standard { .. } => (Vec::new(), Vec::new()),
+            Self::Own { bound, untold, .. } => {
+                let samples = bound.iter_mut().filter_map(BoundStatement::take_sample);
+                (samples.collect(), std::mem::take(untold))
+            }
+        }
     }
 
     /// The parts of the statements' reads that are not checked.
@@ -192,14 +238,23 @@ pub(crate) fn unchecked_standard(filled: bool) -> Vec<Unchecked> {
     vec![Unchecked::new("read", What::Presence, Reason::NotPopulated, Vec::new())]
 }
 
-/// The possible checks of each statement.
-fn checks(
+/// What is known of a statement's answers before any of them comes.
+struct Known {
+    check: Result<Check, Reason>,
+    /// How they are held against an exact search, if it asks for the nearest vectors.
+    nearest: Option<Result<Nearby, Reason>>,
+    /// The column whose nearest it asks for, to a vector that is a mark.
+    asks: Option<String>,
+}
+
+/// What is known of each statement.
+fn known(
     statements: &[Statement],
     prepared: &[Prepared],
     tables: &Tables,
     filling: Option<&String>,
     is_unique: &dyn Fn(&str) -> bool,
-) -> Vec<Result<Check, Reason>> {
+) -> Vec<Known> {
     let parsed: Vec<Parsed> = statements.iter().map(|statement| cql::parse(&statement.cql)).collect();
     let is_filling = |statement: &Statement| Some(&statement.name) == filling;
     let pairs = || statements.iter().zip(&parsed);
@@ -212,13 +267,46 @@ fn checks(
         filled_by: pairs()
             .find(|(statement, _)| tables.filled && is_filling(statement))
             .map(|(_, parsed)| parsed),
+        views_filled: tables.views_filled,
         is_unique,
     };
-    let check = |(parsed, prepared): (&Parsed, &Prepared)| {
+    let of = |(parsed, prepared): (&Parsed, &Prepared)| {
         let returned: Vec<&str> = prepared.returned.iter().map(|column| column.name.as_str()).collect();
-        model.check(parsed, &returned)
+        let asked = match parsed {
+            Parsed::Select(select) => select.nearest.as_ref().filter(|nearest| nearest.to == How::Mark),
+            _ => None,
+        };
+        Known {
+            check: model.check(parsed, &returned),
+            nearest: model.nearest(parsed, &returned),
+            asks: asked.map(|nearest| nearest.column.clone()),
+        }
     };
-    parsed.iter().zip(prepared).map(check).collect()
+    parsed.iter().zip(prepared).map(of).collect()
+}
+
+/// True for the vector that is bound as a column's.
+fn is_vector(column: &ColumnSpec, name: &str) -> bool {
+    column.name == name && matches!(column.kind, DataType::Vector(..))
+}
+
+/// By what the columns are made that decide which rows are the nearest; None where one of them is not bound.
+fn recipes(nearby: &Nearby, prepared: &Prepared, recipe: impl Fn(&ColumnSpec) -> Recipe) -> Option<Recipes> {
+    let bound = |name: &String| prepared.values.iter().find(|column| column.name == *name);
+    let vector = prepared
+        .values
+        .iter()
+        .find(|column| is_vector(column, &nearby.column))?;
+    let equal = nearby.equal.iter().map(|name| bound(name).map(&recipe));
+    Some(Recipes {
+        vector: recipe(vector),
+        key: nearby
+            .key
+            .iter()
+            .map(|(_, at)| recipe(&prepared.returned[*at]))
+            .collect(),
+        equal: equal.collect::<Option<_>>()?,
+    })
 }
 
 #[cfg(test)]

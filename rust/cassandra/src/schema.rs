@@ -10,6 +10,8 @@ use scylla::deserialize::row::DeserializeRow;
 use scylla::statement::Consistency;
 
 use crate::session::connect;
+use crate::similarity::Similarity;
+use crate::view_filter::filters;
 
 /// Tables and views by name.
 pub(crate) type Schema = BTreeMap<String, Table>;
@@ -17,9 +19,21 @@ pub(crate) type Schema = BTreeMap<String, Table>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
     pub(crate) columns: BTreeMap<String, ColumnKind>,
-    pub(crate) is_view: bool,
+    /// If it is a materialised view.
+    pub(crate) view: Option<View>,
     /// Its rows expire unless a statement sets otherwise (`default_time_to_live`).
     pub(crate) expires: bool,
+    /// By what the index of a column of vectors finds the nearest.
+    pub(crate) similarities: BTreeMap<String, Similarity>,
+}
+
+/// A materialised view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    /// The table that it follows.
+    pub(crate) table: String,
+    /// True if it has a row for each of the table's whose key in it is not null.
+    pub(crate) is_whole: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +85,22 @@ pub(crate) fn read(cluster: &ClusterSettings, keyspace: &str, timeout: Duration)
         {
             schema.entry(table).or_default().expires = seconds.unwrap_or(0) > 0;
         }
-        for (view,) in rows::<(String,)>(&session, "view_name", "views", keyspace).await? {
-            schema.entry(view).or_default().is_view = true;
+        for (table, options) in
+            rows::<(String, Option<BTreeMap<String, String>>)>(&session, "table_name, options", "indexes", keyspace)
+                .await?
+        {
+            let options = options.unwrap_or_default();
+            if let (Some(column), Some(similarity)) = (options.get("target"), Similarity::of(&options)) {
+                let similarities = &mut schema.entry(table).or_default().similarities;
+                similarities.insert(column.trim_matches('"').to_owned(), similarity);
+            }
+        }
+        let views = "view_name, base_table_name, where_clause";
+        for (name, table, filter) in
+            rows::<(String, String, Option<String>)>(&session, views, "views", keyspace).await?
+        {
+            let is_whole = filters(&filter.unwrap_or_default()).is_empty();
+            schema.entry(name).or_default().view = Some(View { table, is_whole });
         }
         Ok(schema)
     })

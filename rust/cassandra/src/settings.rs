@@ -85,6 +85,9 @@ pub struct CqlSettings {
     /// Each row of the keys has been written before, and acknowledged: a row that a read does not find is
     /// missing.
     pub filled: bool,
+    /// Each materialised view held the same rows as its table afterwards.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub views_filled: bool,
     pub consistency: String,
     /// Of conditional writes; None: the node's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,6 +106,10 @@ pub struct CqlSettings {
     /// From 1 ms on, answers are also taken only that often. That costs least CPU, and adds up to as much to
     /// response times.
     pub tick_us: u64,
+    /// Answers of each statement that asks for the nearest vectors, of which the recall is found out at the end; None: it is
+    /// not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recall_queries: Option<usize>,
     /// The thread with share `i` writes as `writer + i`.
     pub writer: u32,
     pub load: LoadSettings,
@@ -155,6 +162,11 @@ pub(crate) struct Statement {
     pub(crate) is_conditional: bool,
     /// Rows that an operation writes.
     pub(crate) rows: u64,
+}
+
+/// The row whose vector is asked for by an operation of this row: one behind the last, so that no row has it.
+pub(crate) fn asked_row(row: u64, last: u64) -> u64 {
+    last.wrapping_add(1).wrapping_add(row)
 }
 
 /// The rows that belong to one operation.

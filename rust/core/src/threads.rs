@@ -64,6 +64,8 @@ pub struct Priority {
 /// The shortest slice that the kernel grants.
 const SLICE_NS_MIN: u64 = 100_000;
 
+const NICEST: i32 = 19;
+
 /// Above the CPU hog that takes cores away in a squeeze.
 const PRIORITY: i32 = 2;
 
@@ -93,6 +95,16 @@ pub fn raise_priority(nice: i32) -> Priority {
     Priority {
         real_time: false,
         nice: getpriority_process(None).unwrap_or(0),
+    }
+}
+
+/// Leaves the cores to whoever else wants them: for this thread's work after the load.
+pub fn lower_priority() {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the call reads one plain struct that outlives it.
+    let refused = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) } != 0;
+    if refused || setpriority_process(None, NICEST).is_err() {
+        eprintln!("hydrotest-node: a lower priority refused");
     }
 }
 

@@ -49,6 +49,35 @@ def interval_with(values: Sequence[float], deviation: float, freedom: int, confi
     return Mean(mean, mean - half, mean + half, len(values))
 
 
+SHARES_MIN = 10
+"""Of fewer shares that are not whole, how much they differ is not known."""
+
+
+def share_interval(shares: Sequence[float], parts: float, confidence: float = 0.95) -> Mean:
+    """The mean of independent shares, each 0 to 1 and of so many parts, with its interval: E. B. Wilson's (1927) for as many
+    independent parts as scatter like the shares do, with Student's t (as of surveys in clusters: C. Franco et al.,
+    "Comparative Study of Confidence Intervals for Proportions in Complex Sample Surveys", 2019).
+
+    Where few shares miss anything, the largest deviation counts up to twice: those that miss much are rare, and there may be more. Where
+    fewer than `SHARES_MIN` miss anything, or hold anything, each counts as one part, whatever it is made of; such an interval holds the
+    truth more often than it says.
+    """
+    n = len(shares)
+    mean = math.fsum(shares) / n
+    if n < 2:
+        return Mean(mean, 0.0, 1.0, n)
+    squares = [(share - mean) ** 2 for share in shares]
+    telling = min(sum(share < 1 for share in shares), sum(share > 0 for share in shares))
+    size: float = n
+    if telling >= SHARES_MIN and max(squares) > 0:
+        variance = (math.fsum(squares) + min(1, 2 * SHARES_MIN / telling) * max(squares)) / (n - 1)
+        size = min(max(mean * (1 - mean) / (variance / n), n), n * parts)
+    z = float(special.stdtrit(n - 1, (1 + confidence) / 2))
+    middle = (mean + z**2 / (2 * size)) / (1 + z**2 / size)
+    half = z * math.sqrt(mean * (1 - mean) / size + (z / (2 * size)) ** 2) / (1 + z**2 / size)
+    return Mean(mean, max(0.0, middle - half), min(1.0, middle + half), n)
+
+
 PAIRS_MIN = 5
 SIGNIFICANCE = 0.05
 CHANGE_MIN = 0.01

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hydrotest.analysis.integrity.ranges import normalised, rows_fates, size
+from hydrotest.analysis.integrity.views import VIEWS_COMPARED, are_same
 from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS
 from hydrotest.errors import TrialFailedError
 from hydrotest.load import cassandra as load_cassandra
@@ -11,6 +14,7 @@ from hydrotest.run.trials.trial import Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, LoadSpec, Rated, remove_quietly
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.check_attached import highest_rate
+from hydrotest.spec.tables import has_views
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, Outcome, RecordAccounting, Trial
 
@@ -38,6 +42,8 @@ class Store(Rated):
         """cassandra-stress has a keyspace of its own, filled once."""
         self._filled = spec.is_filled_before
         """Each row is there before the load begins, as far as is known."""
+        self._views_filled = False
+        """Each view had the same rows as its table, when the table was filled."""
         self._written: list[Outcome] = []
         self._has_begun = False
 
@@ -50,6 +56,8 @@ class Store(Rated):
         await self.bench.own.make_keyspace(self.host, self.cluster, self.keyspace, self.spec, self._data_center)
         if self.spec.is_filled_before:
             await self._populate()
+            if has_views(self.spec.table):
+                await self._follow_views()
 
     async def _populate(self) -> None:
         self.bench.listener.phase(f"populating {self.spec.keys.size:,} rows for {self.name}")
@@ -68,6 +76,23 @@ class Store(Rated):
             self.bench.runner.folder.journal("not wholly populated", workload=self.name, written=written, rows=self.spec.keys.size)
             self.bench.listener.say(f"{self.name}: {written:,} of {self.spec.keys.size:,} rows were written before: "
                                     "whether rows are there is not checked")  # fmt: skip
+
+    async def _follow_views(self) -> None:
+        """Waits until the views hold the rows that the tables were filled with."""
+        found = await self._compared_views()
+        self._views_filled = are_same(found["views"]) and "reason" not in found
+        if not self._views_filled:
+            self.bench.runner.folder.journal("views not filled", workload=self.name, **found)
+            self.bench.listener.say(f"{self.name}: its views do not hold the rows of their tables: whether rows are there is not checked")
+
+    async def _compared_views(self) -> dict[str, Any]:
+        """The views (`views`) against their tables, read from all replicas; without any where they cannot be, and why (`reason`)."""
+        self.bench.listener.phase(f"comparing the views of {self.name} with their tables")
+        try:
+            return {"views": await load_cassandra.compare_views(self.host, self.cluster, self.keyspace, self.spec)}
+        except TrialFailedError as error:
+            self.bench.listener.warn(f"{self.name}: its views could not be compared with their tables: {error.message}", error.hint)
+            return {"views": [], "reason": error.message}
 
     def _begin(self) -> None:
         """Records that rows are written from here on and need an account: also where the run ends before
@@ -93,8 +118,10 @@ class Store(Rated):
         settings = self.bench.load_settings(self.name, load, plan, self.bench.in_flight_cap(self.name, load_spec, plan))
         hosts = self.hosts * load_spec.times
         generators = load_cassandra.generators(
-            self.name, self.spec, hosts, self.cluster, self.keyspace, number, settings, filled=self._filled
-        )
+            self.name, self.spec, hosts, self.cluster, self.keyspace, number, settings, filled=self._filled, views_filled=self._views_filled,
+            # Without a rate limit, or in a warm-up, nothing is told of single operations.
+            recall=plan.purpose.is_measured and not plan.purpose.is_unthrottled,
+        )  # fmt: skip
         return Part(self.name, self.spec.kind, generators, account=self._noted)
 
     async def finish(self) -> None:
@@ -106,6 +133,8 @@ class Store(Rated):
         acked = normalised(run for outcome in self._written for run in outcome.extra["acked_keys"])
         attempted = normalised(run for outcome in self._written for run in outcome.extra["attempted_keys"])
         if self.spec.statements:
+            if has_views(self.spec.table):
+                self.bench.runner.folder.journal(VIEWS_COMPARED, workload=self.name, keyspace=self.keyspace, **await self._compared_views())
             # Tables of the user's own are not read back completely: the workload's reads are the check.
             stated = UNKNOWN_ROWS.model_copy(update={"sent": size(attempted), "acked": size(acked)})
             self._account(stated, reason="tables of one's own are checked by the workload's reads alone")

@@ -154,3 +154,30 @@ fn each_row_of_a_batch_has_values_of_its_own() {
     // The first row before the range is the first of it.
     assert_eq!(of(&twice, &[0], 2, 1).0, [one(1).0, one(1).0].concat());
 }
+
+#[test]
+fn the_vector_that_is_asked_for_is_that_of_no_row() {
+    let kind = DataType::Vector(Box::new(DataType::Plain(0x08)), 3);
+    let tag = described(&[("tag", 0x09)]);
+    let vector = ColumnSpec {
+        name: "v".into(),
+        kind: kind.clone(),
+    };
+    let bound = [tag[0].clone(), vector];
+    let plain = |asked| {
+        let made = BoundStatement::new(&bound, &[], &[], &[], |_| None, None, single(1_000)).unwrap();
+        let (mut own, mut out) = (made.asking(asked), BytesMut::new());
+        own.put(&mut out, 5);
+        out
+    };
+    let of = |row: u64| {
+        let mut out = BytesMut::new();
+        let mut column = Column::new("v", &kind, None, false, 1_000).unwrap();
+        column.put(&mut out, row);
+        out
+    };
+    // The number of a tag, with its length, is the row's own in any case.
+    assert_eq!(plain(None)[8..], of(5)[..]);
+    assert_eq!(plain(Some(1))[8..], of(1_006)[..]);
+    assert_eq!(plain(Some(1))[..8], plain(None)[..8]);
+}

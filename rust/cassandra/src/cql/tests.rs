@@ -48,6 +48,46 @@ fn what_is_not_by_equality_is_seen() {
 }
 
 #[test]
+fn the_nearest_vectors_are_told_by_their_order() {
+    let nearest = |column: &str, to, limit| {
+        Some(Nearest {
+            column: column.into(),
+            to,
+            limit,
+        })
+    };
+    for (cql, found) in [
+        (
+            "SELECT id FROM t ORDER BY v ANN OF ? LIMIT 10",
+            nearest("v", How::Mark, Some(10)),
+        ),
+        (
+            "SELECT id FROM t WHERE tag = ? ORDER BY \"V\" ann of ? LIMIT ? ALLOW FILTERING",
+            nearest("V", How::Mark, None),
+        ),
+        (
+            "SELECT id FROM t ORDER BY v ANN OF [1.5, 2] LIMIT 3",
+            nearest("v", How::Otherwise, Some(3)),
+        ),
+        ("SELECT id FROM t ORDER BY v ANN OF ?", nearest("v", How::Mark, None)),
+        ("SELECT id FROM t WHERE p = ? ORDER BY c DESC LIMIT 10", None),
+        ("SELECT id FROM t WHERE p = ? LIMIT 10", None),
+    ] {
+        assert_eq!(read(cql).nearest, found, "{cql}");
+    }
+    let filtered = |cql: &str| (read(cql).is_filtered, read(cql).is_by_equality);
+    assert_eq!(filtered("SELECT id FROM t ORDER BY v ANN OF ? LIMIT 1"), (false, false));
+    assert_eq!(
+        filtered("SELECT id FROM t WHERE tag = ? ORDER BY v ANN OF ? LIMIT 1"),
+        (true, true)
+    );
+    assert_eq!(
+        filtered("SELECT id FROM t WHERE n > ? ORDER BY v ANN OF ? LIMIT 1"),
+        (true, false)
+    );
+}
+
+#[test]
 fn what_is_selected_otherwise_is_seen() {
     let selected = read("SELECT count(*), v AS w, writetime(v), m['a'], (int)v, v FROM t WHERE p = ?").selected;
     assert_eq!(selected[5], Selected::Column("v".into()));

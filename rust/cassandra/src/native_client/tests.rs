@@ -38,6 +38,7 @@ fn press_by(
             write_share: 0.5,
         },
         filled: true,
+        views_filled: false,
         consistency: "ONE".into(),
         serial_consistency: None,
         page_rows: Some(1),
@@ -47,6 +48,7 @@ fn press_by(
         connections: 1,
         request_timeout_ms: timeout_ms,
         tick_us: 250,
+        recall_queries: None,
         writer: 0,
         load: LoadSettings {
             model: LoadModel::Closed { in_flight },

@@ -14,6 +14,7 @@ fn a_write_whose_condition_does_not_hold_is_none() {
             is_write: vec![true],
             scratch: BytesMut::new(),
             unchecked: Vec::new(),
+            untold: Vec::new(),
         };
         values.checked(operation, Rows::over(2, 1, &[0, 0, 0, 1, applied, 0, 0, 0, 0]))
     };
