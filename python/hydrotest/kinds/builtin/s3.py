@@ -13,7 +13,7 @@ KINDS = (
         make=Ref("hydrotest.systems.s3.system:make"),
         start_s=8.0,
         services=r"s3-\d+$",
-        bundles=(Ref("hydrotest.systems.s3.client:S3_CLIENT"), Ref("hydrotest.systems.s3.seaweed:SEAWEED")),
+        bundles=(Ref("hydrotest.systems.fetch:S3_CLIENT"), Ref("hydrotest.systems.pip:SEAWEED")),
         needs_java=True,
     ),
     WorkloadKind(
