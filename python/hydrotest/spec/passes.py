@@ -58,10 +58,11 @@ class PassesWorkload(Workload):
         step, written = self.limit_step(name, experiment), self.written(name, experiment)
         total = written.count * written.each_bytes
         allowed_s = total / (most.rate_per_s or math.inf)
-        return step.trials * max(PASS_S, allowed_s, self._operations(written) / (expected(most, AtOnceMost).requests_per_s or math.inf))
+        return step.trials * max(PASS_S, allowed_s, self.operations_of(written) / (expected(most, AtOnceMost).requests_per_s or math.inf))
 
-    def _operations(self, written: WritesWorkload) -> int:
-        return written.count * math.ceil(written.each_bytes / self.operation)
+    def operations_of(self, written: WritesWorkload) -> int:
+        """Operations of a pass over what that one writes."""
+        return written.count * max(1, math.ceil(written.each_bytes / self.operation))
 
     def check_most(self, name: str, most: Most, checker: Checker) -> None:
         allowed = expected(most, AtOnceMost)

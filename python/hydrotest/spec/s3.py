@@ -125,7 +125,8 @@ class ObjectsWorkload(PassesWorkload):
         "or a GET of a range. Larger objects are written by multipart uploads.",
     )  # fmt: skip
     rate: RatePerS | None = Field(
-        None, description="Operations a second of all objects together; each is timed from when it was due. If not given, as fast as it goes."
+        None,
+        description="Operations a second of all objects together; each is timed from when it was due. If not given, as fast as it goes.",
     )
 
     things: ClassVar[str] = "objects"

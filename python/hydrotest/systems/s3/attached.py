@@ -48,4 +48,6 @@ class AttachedS3(AttachedSystem, S3Access):
     async def _ask(self, asker: Host) -> ClusterFacts:
         # Whether it answers, and what its user may do, is found out by programs of ours: `run.attached.dealings`.
         endpoint, bucket = self.client.endpoint, self.client.place.bucket
-        return ClusterFacts("s3", f"{bucket} at {endpoint}", (NodeFacts("s3", endpoint, unknown="an object store does not say how full it is"),))
+        return ClusterFacts(
+            "s3", f"{bucket} at {endpoint}", (NodeFacts("s3", endpoint, unknown="an object store does not say how full it is"),)
+        )
