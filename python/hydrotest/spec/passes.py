@@ -58,11 +58,15 @@ class PassesWorkload(Workload):
         step, written = self.limit_step(name, experiment), self.written(name, experiment)
         total = written.count * written.each_bytes
         allowed_s = total / (most.rate_per_s or math.inf)
-        return step.trials * max(PASS_S, allowed_s, self.operations_of(written) / (expected(most, AtOnceMost).requests_per_s or math.inf))
+        return step.trials * max(PASS_S, allowed_s, self.requests_of(written) / (expected(most, AtOnceMost).requests_per_s or math.inf))
 
     def operations_of(self, written: WritesWorkload) -> int:
         """Operations of a pass over what that one writes."""
         return written.count * max(1, math.ceil(written.each_bytes / self.operation))
+
+    def requests_of(self, written: WritesWorkload) -> int:
+        """Requests of such a pass: its operations, and what else it takes."""
+        return self.operations_of(written)
 
     def check_most(self, name: str, most: Most, checker: Checker) -> None:
         allowed = expected(most, AtOnceMost)

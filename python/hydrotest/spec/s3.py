@@ -150,6 +150,10 @@ class S3Write(ObjectsWorkload, WritesWorkload):
     def each_bytes(self) -> int:
         return self.object_size
 
+    def requests_of(self, written: WritesWorkload) -> int:
+        # A multipart upload is begun and completed, too.
+        return self.operations_of(written) + (2 * self.objects if self.object_size > self.operation else 0)
+
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
         super().check(name, experiment, checker)
         place: Path_ = ("workloads", name, "operation")

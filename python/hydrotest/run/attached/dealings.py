@@ -47,8 +47,9 @@ class Dealings(ABC, Generic[S]):
         """What things are known by, by name; None for one that is not there."""
 
     @abstractmethod
-    async def remove(self, name: str, identity: str) -> None:
-        """Removes the thing that is known by that, whatever else has its name. Raises `TrialFailedError`."""
+    async def remove(self, name: str, identity: str) -> list[str]:
+        """Removes the thing that is known by that, whatever else has its name. Returns what is in it and does not prove to be ours: it
+        stays. Raises `TrialFailedError`."""
 
     @abstractmethod
     async def others(self) -> list[str]:
@@ -99,8 +100,9 @@ class KafkaDealings(_Answered[AttachedKafka]):
 
     what = "topics"
 
-    async def remove(self, name: str, identity: str) -> None:
+    async def remove(self, name: str, identity: str) -> list[str]:
         await load_kafka.delete_topics(self.host, self.system.cluster, {name: identity})
+        return []
 
     def canary_name(self, run: str) -> str:
         return f"hydrotest-{run}-{CANARY}"
@@ -121,8 +123,9 @@ class CassandraDealings(_Answered[AttachedCassandra]):
 
     what = "keyspaces"
 
-    async def remove(self, name: str, identity: str) -> None:
+    async def remove(self, name: str, identity: str) -> list[str]:
         await load_cassandra.drop_keyspace(self.host, self.system.cluster, name, identity)
+        return []
 
     def canary_name(self, run: str) -> str:
         return f"hydrotest_{run}_{CANARY}"
@@ -152,8 +155,9 @@ class HdfsDealings(Dealings[AttachedHdfs]):
     async def identities(self, names: Sequence[str]) -> dict[str, str | None]:
         return await self._folders.ids(names)
 
-    async def remove(self, name: str, identity: str) -> None:
+    async def remove(self, name: str, identity: str) -> list[str]:
         await self._folders.remove(name, identity)
+        return []
 
     async def check_rights(self) -> None:
         folder = self.system.client.folder or "/"
@@ -207,8 +211,8 @@ class S3Dealings(Dealings[AttachedS3]):
     async def identities(self, names: Sequence[str]) -> dict[str, str | None]:
         return await self._prefixes.ids(names)
 
-    async def remove(self, name: str, identity: str) -> None:
-        await self._prefixes.remove(name, identity)
+    async def remove(self, name: str, identity: str) -> list[str]:
+        return await self._prefixes.remove(name, identity)
 
     async def check_rights(self) -> None:
         for host in self.system.askers:
@@ -249,7 +253,7 @@ class SparkDealings(Dealings[AttachedSpark]):
     async def identities(self, names: Sequence[str]) -> dict[str, str | None]:
         return dict.fromkeys(names)
 
-    async def remove(self, name: str, identity: str) -> None:
+    async def remove(self, name: str, identity: str) -> list[str]:
         raise AssertionError(name)  # nothing is ever noted of one
 
     def canary_name(self, run: str) -> str:

@@ -29,7 +29,7 @@ class Prefixes(Protocol):
     """Prefixes of keys in a bucket: see `run.workloads.buckets`."""
 
     async def make(self, prefix: str, identity: str) -> None: ...
-    async def remove(self, prefix: str, identity: str) -> None: ...
+    async def remove(self, prefix: str, identity: str) -> list[str]: ...
 
 
 class OwnThings:
@@ -121,11 +121,13 @@ class OwnThings:
         self._begun.add(prefix)
 
     async def remove_prefix(self, prefixes: Prefixes, prefix: str) -> None:
-        """Removes what is ours below it."""
+        """Removes what is ours below it. Raises `TrialFailedError` where something is left, be it another's."""
         if (identity := self._identities.get(prefix)) is not None:
-            await prefixes.remove(prefix, identity)
+            kept = await prefixes.remove(prefix, identity)
             self._begun.discard(prefix)
             self._gone(prefix)
+            if kept:
+                raise TrialFailedError(f"what is there is not hydrotest's own: {', '.join(kept)}")
 
     def identity_of(self, name: str) -> str | None:
         """What something of ours is known by; None where it is not there."""

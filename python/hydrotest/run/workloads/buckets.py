@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.jobs.jars import job_jar
@@ -70,11 +69,10 @@ class Prefixes:
         """What prefixes are known by, by name; None for one that is not there."""
         return await self._ask("ids", names=list(names))  # type: ignore[no-any-return]
 
-    async def remove(self, prefix: str, identity: str) -> None:
-        """Removes all that proves to be ours below a prefix. Raises `TrialFailedError`, also where something else is there, which stays."""
-        kept = (await self._ask("remove", self._removed, prefix=prefix, identity=identity))["kept"]
-        if kept:
-            raise TrialFailedError(f"not hydrotest's own, and left there: {', '.join(kept)}")
+    async def remove(self, prefix: str, identity: str) -> list[str]:
+        """Removes all that proves to be ours below a prefix. Returns keys that do not, which stay: the first ones. Raises
+        `TrialFailedError`."""
+        return list((await self._ask("remove", self._removed, prefix=prefix, identity=identity))["kept"])
 
     async def canaries(self, pattern: str) -> list[str]:
         """Prefixes of that pattern in which a canary of some run lives."""
