@@ -123,11 +123,10 @@ class OwnThings:
     async def remove_prefix(self, prefixes: Prefixes, prefix: str) -> None:
         """Removes what is ours below it. Raises `TrialFailedError` where something is left, be it another's."""
         if (identity := self._identities.get(prefix)) is not None:
-            kept = await prefixes.remove(prefix, identity)
+            if kept := await prefixes.remove(prefix, identity):
+                raise TrialFailedError(f"what is there is not hydrotest's own: {', '.join(kept)}")
             self._begun.discard(prefix)
             self._gone(prefix)
-            if kept:
-                raise TrialFailedError(f"what is there is not hydrotest's own: {', '.join(kept)}")
 
     def identity_of(self, name: str) -> str | None:
         """What something of ours is known by; None where it is not there."""
