@@ -14,6 +14,9 @@ from hydrotest.spec.choice import expected
 from hydrotest.spec.passes import PassesWorkload
 from hydrotest.systems.s3.client import S3Access
 
+REQUESTS_PER_S_MIN = 5.0
+"""Only a store far away, or one that is slowed down on purpose, answers fewer."""
+
 
 class Objects(Passes):
     """Passes over objects."""
@@ -37,6 +40,10 @@ class Objects(Passes):
 
     async def _command(self, buffered: int, settings: PurePath) -> list[str]:
         return [*await program(self.client, self.host, MAINS["objects"], self.bench.listener.say, buffered), str(settings)]
+
+    def _requests_s_max(self, spec: PassesWorkload) -> float:
+        allowed = None if self.most is None else self.most.requests_per_s
+        return spec.requests_of(self.written) / min(REQUESTS_PER_S_MIN, allowed or REQUESTS_PER_S_MIN)
 
     def _environment(self) -> Mapping[str, str]:
         return self.client.environment
