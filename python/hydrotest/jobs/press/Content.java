@@ -21,7 +21,7 @@ final class Content {
 
   /** Where in the pool a chunk begins: another place for each chunk of each file. */
   private static int place(int number, long chunk) {
-    return (int) Math.floorMod(number * 7919L + chunk * 104729L, CHUNK_BYTES);
+    return Math.floorMod(number * 7919L + chunk * 104729L, CHUNK_BYTES);
   }
 
   /** The part of so many bytes that is in the same chunk. */
