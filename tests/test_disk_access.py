@@ -16,7 +16,8 @@ HOSTS = {"host", "files", "_files", "name_node", "master"}
 CONTROLLER = {
     # The cache of distributions, on the controller's machine alone.
     "systems/fetch.py": WRITES | READS,
-    "systems/spark/home.py": WRITES | READS,
+    "systems/pip.py": WRITES | READS,
+    "systems/spark/home.py": {"exists"},
     # The command of Java that is on the controller's machine.
     # Texts that come with the package.
     "systems/base.py": {"read_text"},

@@ -44,7 +44,7 @@ def test_a_rate_that_is_all_that_was_offered_is_no_limit() -> None:
         load = Load.model_validate({"workload": "put", "kind": "hdfs-write", "client": "hadoop", "files": done})
         trial = Trial(number=1, slug="files-put", purpose=Purpose.FILES, tenancy="isolated", warm_up_s=0, window_s=0, prepared_wall_s=0, ended_wall_s=1,
                       status="done", loads=[load])  # fmt: skip
-        return [row.is_allowed for row in file_rows([trial])]
+        return [row.is_allowed for row in file_rows([trial], "hdfs")]
 
     assert rows(2.0, 100.0) == [True]
     assert rows(4.0, 100.0) == [False]
@@ -59,12 +59,12 @@ def test_operations_of_all_passes_are_one_latency() -> None:
         return Trial(number=number, slug="files-get", purpose=Purpose.FILES, tenancy="isolated", warm_up_s=0, window_s=0, prepared_wall_s=0,
                      ended_wall_s=1, status="done", loads=[load])  # fmt: skip
 
-    (row,) = file_rows([trial(1, {"1000": 98}), trial(2, {"1000": 1, "50000": 1})])
+    (row,) = file_rows([trial(1, {"1000": 98}), trial(2, {"1000": 1, "50000": 1})], "hdfs")
     assert row.latency_ms is not None
     assert row.latency_ms.p50 == pytest.approx(1.0, rel=0.01)
     assert row.latency_ms.p99 == pytest.approx(1.0, rel=0.01)
     assert row.latency_ms.max == pytest.approx(50.0, rel=0.01)
     assert (row.operation_bytes, row.is_cold, row.is_random) == (10, True, False)
     # A run of before operations were timed.
-    (row,) = file_rows([trial(1, {})])
+    (row,) = file_rows([trial(1, {})], "hdfs")
     assert row.latency_ms is None

@@ -19,7 +19,8 @@ from hydrotest.systems import fetch as fetching
 from hydrotest.systems.base import Distribution, jars_of, shared_port
 from hydrotest.systems.catalogue import bundles
 from hydrotest.systems.kafka.system import RELEASES
-from hydrotest.systems.spark.home import OLDER, requirements
+from hydrotest.systems.pip import PipBundle
+from hydrotest.systems.spark.home import OLDER
 from tests.fake_host import FakeHost
 
 
@@ -61,7 +62,7 @@ async def test_a_port_is_held_by_address(tmp_path: Path) -> None:
 
 def test_poms_are_pinned_and_name_no_repository() -> None:
     for found in bundles().values():
-        for bundle in found:
+        for bundle in (one for one in found if isinstance(one, fetching.Bundle)):
             pom = bundle.pom_bytes().decode()
             assert "<repository" not in pom
             assert "LATEST" not in pom
@@ -96,16 +97,23 @@ def test_a_failing_maven_is_told_in_its_own_words_and_leaves_nothing(monkeypatch
 
 
 def test_every_file_that_is_fetched_is_pinned() -> None:
-    every = {bundle for found in bundles().values() for bundle in found} | set(RELEASES.values())
+    every = {one for found in bundles().values() for one in found if isinstance(one, fetching.Bundle)} | set(RELEASES.values())
     for bundle in every:
         pins = bundle.pins()
         assert any(Path(name).name.startswith(f"{bundle.version_jar}-") for name in pins)
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in pins.values())
 
 
+def test_what_pip_fetches_is_pinned_for_each_kind_of_machine() -> None:
+    every = {one for found in bundles().values() for one in found if isinstance(one, PipBundle)}
+    assert every
+    for bundle in every:
+        assert re.fullmatch(r"[\w-]+==[\d.]+( --hash=sha256:[0-9a-f]{64}){2}\n", bundle.text())
+
+
 def test_older_releases_of_spark_are_pinned() -> None:
     for release in OLDER:
-        assert re.fullmatch(rf"pyspark=={re.escape(release)}\.\d+ --hash=sha256:[0-9a-f]{{64}}\n", requirements(release))
+        assert re.fullmatch(rf"pyspark=={re.escape(release)}\.\d+ --hash=sha256:[0-9a-f]{{64}}\n", OLDER[release].text())
     assert set(OLDER) == set(get_args(Spark.model_fields["release"].annotation)) - {"4.2"}
 
 

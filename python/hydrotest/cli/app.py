@@ -73,7 +73,7 @@ def init(template: str | None = None, *, systems: str | None = None, on: str | N
     template
         A template, written as it is; --list shows them. Without one, a file is made for your systems.
     systems
-        What you have: kafka, cassandra, spark, hdfs, with commas between them.
+        What you have: kafka, cassandra, spark, hdfs, s3, with commas between them.
     on
         Where it runs: `here`, this machine as it is, or `lab`, emulated hosts on it (as root).
     hosts

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hydrotest.analysis.bottleneck.windows import READINGS_MIN
 from hydrotest.hosts.monitored.source import Known
 from hydrotest.run.attached.contact import Contact
-from hydrotest.spec.attach import CoresMost, FilesMost, Guard, Most, RequestsMost, attached
+from hydrotest.spec.attach import CoresMost, FilesMost, Guard, Most, ObjectsGuard, ObjectsMost, RequestsMost, attached
 from hydrotest.spec.check_attached import highest_rate
 from hydrotest.spec.choice import narrowed
 from hydrotest.spec.models import Experiment
@@ -17,6 +17,7 @@ MADE = {
     "kafka": "made there, and removed again by id: topics hydrotest-RUN-…, one for each trial, of {workloads}, and a canary",
     "cassandra": "made there, and removed again by id: a keyspace hydrotest_RUN_… of {workloads}, and a canary",
     "hdfs": "made there, and removed again by inode: a folder hydrotest-RUN-… of {workloads}, and a canary",
+    "s3": "made there, and removed again where it carries the identity of its marker: a prefix hydrotest-RUN-… of {workloads}, and a canary",
     "spark": "started there, and ended with the run: an application hydrotest-RUN of {workloads}; its workers keep what it shuffles until then",
 }
 LEFT = {"cassandra": "; where `auto_snapshot` is on, nodes keep a snapshot of what is dropped: `nodetool clearsnapshot --all` removes it"}
@@ -33,7 +34,7 @@ def contact_lines(experiment: Experiment, contact: Contact) -> list[str]:
         free = one.free_share
         there = ", ".join(show_count(count, what.removesuffix("s")) for what, count in one.counts.items())
         lines += [
-            f"{one.system} {one.identity}: {show_count(len(one.nodes), 'node')}, {there} that this user may see; "
+            f"{one.system} {one.identity}: {show_count(len(one.nodes), 'node')}, {f'{there} that this user may see; ' if there else ''}"
             + ("free space unknown" if free is None else f"least free {free[0]:.0%} ({free[1]})"),
             *(f"- {node.name} {node.address}" + (f", rack {node.rack}" if node.rack else "") for node in one.nodes),
             MADE[one.system].format(workloads=", ".join(_pressed(experiment, one.system))),
@@ -54,18 +55,26 @@ def _most(most: Most) -> Iterator[str]:
         yield f"{requests.in_flight:,} operations in flight"
     if (files := narrowed(most, FilesMost)) is not None:
         yield f"{show_count(files.at_once, 'file')} at once"
+    if (objects := narrowed(most, ObjectsMost)) is not None:
+        yield f"{show_count(objects.at_once, 'object')} at once"
+        yield f"{show_rate(objects.rate)} requests/s of a workload"
     if (taken := narrowed(most, CoresMost)) is not None:
         yield f"{show_count(taken.cores, 'core')} and {show_bytes(taken.memory)} of memory"
     yield show_duration(most.time)
 
 
-CANARIES = {"hdfs": "ten small files a second, wherever they are put,"}
+CANARIES = {
+    "hdfs": "ten small files a second, wherever they are put,",
+    "s3": "ten small objects a second, each put, got and deleted,",
+}
 """What the guard's requests are, where they are not ten to each node."""
 
 
 def _guarded(system: str, guard: Guard) -> Iterator[str]:
     if guard.p99_s is not None:
         yield f"p99 of {CANARIES.get(system, '10 requests a second to each node')} exceeds {guard.p99_s * 1e3:,.0f} ms for three seconds"
+    if narrowed(guard, ObjectsGuard) is not None:
+        return
     yield "more copies are behind than before, or a node is lost"
     if guard.free_share is not None:
         yield f"a disk has less than {guard.free_share:.0%} free"

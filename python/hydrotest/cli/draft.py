@@ -21,12 +21,12 @@ else:
 
 Place = Literal["here", "lab"]
 PLACES: tuple[Place, ...] = ("here", "lab")
-SYSTEMS = ("kafka", "cassandra", "spark", "hdfs")
-WORKLOADS = {"kafka": ("ingest", "drain"), "cassandra": ("store",), "hdfs": ("save", "load"), "spark": ("batch",)}
+SYSTEMS = ("kafka", "cassandra", "spark", "hdfs", "s3")
+WORKLOADS = {"kafka": ("ingest", "drain"), "cassandra": ("store",), "hdfs": ("save", "load"), "s3": ("put", "get"), "spark": ("batch",)}
 RATED = {"kafka": "ingest", "cassandra": "store"}
 """What has a rate, and so an objective of its latency."""
-FILES = "hdfs"
-"""Files are written and read while nothing else runs, and cannot be squeezed."""
+FILES = ("hdfs", "s3")
+"""Files and objects are written and read while nothing else runs, and cannot be squeezed."""
 HOSTS_MAX = 20
 COPIES_MAX = 3
 CORES_SHARE = 0.75
@@ -58,11 +58,11 @@ class Wanted:
     @property
     def question(self) -> str:
         """What the experiment answers."""
-        names = [name.upper() if name == FILES else name.capitalize() for name in self.systems]
+        names = [name.upper() if name in FILES else name.capitalize() for name in self.systems]
         listed = show_names(names)
         where = f"on {self.hosts} emulated host{'s' if self.hosts > 1 else ''}" if self.on == "lab" else "on this machine"
         how = f" at p99 ≤ {self.p99}" if self.p99 is not None else ""
-        together = [name for name in names if name != FILES.upper()]
+        together = [name for name in names if name.lower() not in FILES]
         at_once = "all" if together == names else show_names(together) if together else ""
         alone = f", each alone and {at_once} at once" if self._together() else ""
         return f"How much {'do' if len(names) > 1 else 'does'} {listed} take {where}{how}{alone}?"
@@ -88,7 +88,7 @@ class Wanted:
             systems=self.systems,
             workloads=[workload for system in self.systems for workload in WORKLOADS[system]],
             rated=self.rated,
-            squeezed=any(system != FILES for system in self.systems),
+            squeezed=any(system not in FILES for system in self.systems),
             together=self._together(),
             p99=self.p99 or "",
         )
@@ -96,7 +96,7 @@ class Wanted:
 
     def _together(self) -> list[str]:
         """What runs in the combined test; none where that would be one workload, or none with a rate."""
-        found = [workload for system in self.systems if system != FILES for workload in WORKLOADS[system]]
+        found = [workload for system in self.systems if system not in FILES for workload in WORKLOADS[system]]
         return found if self.rated and len(found) > 1 else []
 
     def _cores_each(self) -> float:

@@ -7,8 +7,9 @@ import contextlib
 import json
 import subprocess
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path, PurePath
+from types import MappingProxyType
 from typing import Any
 
 from hydrotest.errors import TrialFailedError
@@ -32,22 +33,24 @@ LINE_SHOWN = 400
 """Characters of a log line in a message: exceptions of the JVM systems carry their reason at their end."""
 
 
-def _settings(name: str, argv: Sequence[str], log: PurePath, grace_s: float = GRACE_S) -> dict[str, Any]:
-    return Service(name, argv, log.parent, log, PLAIN_LOCALE, grace_s).settings()
+def _settings(
+    name: str, argv: Sequence[str], log: PurePath, grace_s: float = GRACE_S, env: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
+    return Service(name, argv, log.parent, log, {**PLAIN_LOCALE, **env}, grace_s).settings()
 
 
 async def run_command(
     name: str, argv: Sequence[str], host: Host, log: PurePath, patience: Patience = SHORT, silence: Patience | None = None,
-    grace_s: float = GRACE_S,
+    grace_s: float = GRACE_S, env: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[str, float]:  # fmt: skip
     """Runs a command in its log's folder; returns its output and the CPU-seconds that it used. `grace_s`: between asking it to end, where
-    nobody waits for it any more, and killing it.
+    nobody waits for it any more, and killing it. `env`: of its environment, which may hold secrets: it is sent by stdin.
 
     Raises `TrialFailedError` with the end of its log if it fails. Raises `OverdueError` if it takes longer
     than `patience`, or writes nothing to its log for as long as `silence`; it is ended then.
     """
     await host.make_folder(log.parent)
-    node = await host.node("supervise", _settings(name, argv, log, grace_s))
+    node = await host.node("supervise", _settings(name, argv, log, grace_s, env))
     try:
         await node.expect("spawned")
         work = _exited(node, name, patience)

@@ -1,4 +1,4 @@
-"""hydrotest's own programs, compiled against the Spark or Hadoop that runs them: one jar per Spark version
+"""hydrotest's own programs, compiled against the Spark, Hadoop or client that runs them: one jar per version of it
 and source, in the cache.
 
 By javac alone, not Maven: the compile classpath is Spark's own jars, which are there already. Resolving Spark
@@ -21,18 +21,19 @@ from hydrotest.places import cache_home
 from hydrotest.store.lock import Lock
 
 MAINS = {
-    "core": "hydrotest.jobs.Batch", "flow": "hydrotest.jobs.Flow", "files": "hydrotest.jobs.Press", "plain": "hydrotest.jobs.Plain",
-    "group": "hydrotest.jobs.Member",
+    "core": "hydrotest.jobs.Batch", "flow": "hydrotest.jobs.Flow", "files": "hydrotest.jobs.FilePress", "objects": "hydrotest.jobs.ObjectPress",
+    "plain": "hydrotest.jobs.Plain", "group": "hydrotest.jobs.Member",
 }  # fmt: skip
 """The programs, each in its own folder, and their main classes."""
+SHARED = {"files": "press", "objects": "press"}
+"""Folders of what several programs have in common."""
 
 
 def job_jar(job: str, classpath: str, version: str) -> Path:
     """A program's jar, compiled against `classpath`, named by `version`, if it is not in the cache. Raises
     `MissingToolError` without a JDK."""
-    sources = {
-        path.name: path.read_bytes() for path in resources.files("hydrotest.jobs").joinpath(job).iterdir() if path.name.endswith(".java")
-    }
+    folders = [resources.files("hydrotest.jobs").joinpath(one) for one in (job, *([SHARED[job]] if job in SHARED else []))]
+    sources = {path.name: path.read_bytes() for folder in folders for path in folder.iterdir() if path.name.endswith(".java")}
     digest = hashlib.sha256(b"".join(name.encode() + text for name, text in sorted(sources.items()))).hexdigest()[:12]
     jar = cache_home() / f"jobs-{job}-{version}-{digest}.jar"
     jar.parent.mkdir(parents=True, exist_ok=True)
@@ -81,6 +82,6 @@ def find_javac() -> Path:
     beside = find_java().resolve().parent / "javac"
     found = str(beside) if beside.exists() else shutil.which("javac")
     if found is None:
-        raise MissingToolError("javac is missing: hydrotest's programs are compiled once, against your Spark or Hadoop",
+        raise MissingToolError("javac is missing: hydrotest's programs are compiled once, against your Spark or Hadoop, or a client of S3",
                                "Install a JDK 17 (Debian: apt-get install openjdk-17-jdk-headless), or set JAVA_HOME to one.")  # fmt: skip
     return Path(found)

@@ -27,7 +27,7 @@ class SystemKind:
     services: str
     """A regular expression of its services' names, from their beginning."""
     bundles: tuple[Ref, ...] = ()
-    """`systems.fetch.Bundle`s of `hydrotest fetch`."""
+    """`systems.fetch.Bundle`s and `systems.pip.PipBundle`s of `hydrotest fetch`."""
     limits: tuple[Internal, ...] = ()
     """Limits inside it that its gauges show."""
     exported: tuple[Theirs, ...] = ()

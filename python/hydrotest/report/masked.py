@@ -18,7 +18,7 @@ OF_HOSTS = ("address", "to", "command", "metrics", "server", "instance", "servic
 """Settings of a host that say how it is reached."""
 OF_SECURITY = ("user", "authority", "certificate", "key")
 """The same of a cluster that is there already."""
-OF_CLUSTERS = ("attach", "status", "user")
+OF_CLUSTERS = ("attach", "status", "user", "bucket", "prefix")
 """And beside its `security`."""
 
 

@@ -106,6 +106,7 @@ def _how_much(summary: Summary) -> list[str]:
     out += soak_sentences(summary.soak)
     out += profile_sentences(summary.profiles)
     out += files_sentences(summary.hdfs)
+    out += files_sentences(summary.objects, "object")
     struck = len(summary.faults)
     if not out and struck:
         return [f"No limit was searched: all ran at given rates, while {struck} fault{'s were' if struck > 1 else ' was'} injected."]

@@ -8,7 +8,7 @@ from hydrotest.kinds.registry import TESTS
 from hydrotest.percentiles import BRIEF, heads
 from hydrotest.report.dataflow import dataflow_sheet, executors_sheet, queries_sheet, splitter_beside_sheet, windows_sheet
 from hydrotest.report.evidence import evidence_sheet
-from hydrotest.report.files import files_sheet
+from hydrotest.report.files import files_sheet, objects_sheet
 from hydrotest.report.groups import groups_sheet, rebalances_sheet
 from hydrotest.report.levels import cassandra_sheet, given_rates_sheet, produce_sheet, rejected_sheet
 from hydrotest.report.nearest import nearest_sheet
@@ -31,7 +31,7 @@ from hydrotest.verdicts.binding import BoundBy, Kind
 def sheets(summary: Summary, kinds: dict[str, str]) -> list[Table]:
     """All tables that have rows, by the order of the questions. `kinds` is each workload's kind."""
     by_section: dict[Section, list[Table]] = {
-        Section.LIMITS: [limits_sheet(summary), beside_sheet(summary, kinds), files_sheet(summary), nearest_sheet(summary)],
+        Section.LIMITS: [limits_sheet(summary), beside_sheet(summary, kinds), files_sheet(summary), objects_sheet(summary), nearest_sheet(summary)],
         Section.BOTTLENECKS: [evidence_sheet(summary)],
         Section.TOGETHER: [interference_sheet(summary), all_out_sheet(summary), services_sheet(summary)],
         Section.SPARK: [

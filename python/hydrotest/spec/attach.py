@@ -167,12 +167,39 @@ class RequestsMost(DataMost):
         return min(self.rate, self.rate_per_s / operation_bytes if operation_bytes > 0 else self.rate)
 
 
-class FilesMost(DataMost):
+class AtOnceMost(DataMost):
+    """The most that hydrotest may do to what keeps files or objects."""
+
+    at_once: Count = Field(8, description="Written or read at once.")
+
+    @property
+    def requests_per_s(self) -> float | None:
+        """Requests of a workload a second; None without a bound."""
+        return None
+
+
+class FilesMost(AtOnceMost):
     """The most that hydrotest may do to a file system."""
 
     at_once: Count = Field(8, description="Files that are written or read at once.")
 
     less_disk: ClassVar[str] = "Write fewer or smaller files, or fewer copies"
+
+
+class ObjectsMost(AtOnceMost):
+    """The most that hydrotest may do to an object store."""
+
+    rate: RatePerS = Field(gt=0, description="Requests a second of a workload.")
+    disk: SizeBytes = Field(
+        description="Bytes of its objects at any time, each counted once: what the store adds for copies or erasure codes is not known."
+    )
+    at_once: Count = Field(8, description="Objects that are written or read at once.")
+
+    less_disk: ClassVar[str] = "Write fewer or smaller objects"
+
+    @property
+    def requests_per_s(self) -> float:
+        return self.rate
 
 
 class CoresMost(Most):
@@ -216,6 +243,16 @@ class RequestsGuard(DataGuard):
     p99: DurationS = Field(
         1.0, description="Longest p99 of hydrotest's own few requests a second to every broker or node, for three seconds in a row."
     )
+
+    @property
+    def p99_s(self) -> float:
+        return self.p99
+
+
+class ObjectsGuard(Guard):
+    """What is watched of an object store, which shows nothing of itself but its answers."""
+
+    p99: DurationS = Field(1.0, description="Longest p99 of hydrotest's own ten small objects a second, for three seconds in a row.")
 
     @property
     def p99_s(self) -> float:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from hydrotest.spec.attach import Attachable, Endpoint, FilesMost, Most, RequestsGuard
+from hydrotest.spec.attach import Attachable, Endpoint, FilesMost, RequestsGuard
 from hydrotest.spec.checker import Checker
-from hydrotest.spec.choice import expected
 from hydrotest.spec.fields import Count, Name, PropertyValue, RatePerS, SizeBytes
 from hydrotest.spec.lines import Path_
-from hydrotest.spec.step import Step
+from hydrotest.spec.passes import PassesWorkload, ReadsWorkload, WritesWorkload
 from hydrotest.spec.system import IN_CLASS_PATH, MIB, JavaSystem, listed
-from hydrotest.spec.workload import LimitBy, Refusal, Workload
 
 if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
-
-FILES_S = 8.0
-"""Assumed time of one pass over files; the real time depends on their size."""
 
 
 class Hdfs(Attachable, JavaSystem):
@@ -111,7 +105,7 @@ class Hdfs(Attachable, JavaSystem):
         super().check(name, experiment, checker)
 
 
-class FilesWorkload(Workload):
+class FilesWorkload(PassesWorkload):
     """What both workloads have: passes, with ever more files at once."""
 
     operation: SizeBytes = Field(
@@ -124,50 +118,10 @@ class FilesWorkload(Workload):
         description="Operations a second of all files together; each is timed from when it was due. If not given, as fast as it goes.",
     )
 
-    limit_by: ClassVar[LimitBy] = LimitBy.PASSES
-    is_warmed: ClassVar[bool] = False
-
-    if TYPE_CHECKING:
-        at_once: int
-
-    @property
-    def may_be_remote(self) -> bool:
-        return True
-
-    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
-        super().check(name, experiment, checker)
-        if experiment.systems.of(Hdfs) is None:
-            raise checker.fail(("workloads", name), f"{name} needs the system hdfs", "Add it under `systems`.")
-
-    def fixed_s(self, name: str, experiment: Experiment, most: Most) -> float:
-        step, written = self.limit_step(name, experiment), expected(experiment.workloads[self.source or name], HdfsWrite)
-        return step.trials * max(FILES_S, written.files * written.file_size / (most.rate_per_s or math.inf))
-
-    def check_most(self, name: str, most: Most, checker: Checker) -> None:
-        at_once = expected(most, FilesMost).at_once
-        if self.at_once > at_once:
-            raise checker.fail(("workloads", name, "at_once"), f"{self.at_once} files at once are more than `most` allows: {at_once}",
-                               "Take fewer, or raise `most.at_once`.")  # fmt: skip
-
-    def refusal(self, name: str, test: str) -> Refusal | None:
-        return (
-            None
-            if test == "isolated"
-            else (f"{name}: files are written and read in passes, while nothing else runs", "Use it in `isolated`.")
-        )
-
-    def limit_step(self, name: str, experiment: Experiment) -> Step:
-        passes = self.at_once.bit_length() + experiment.search.repeats
-        return Step(
-            test="isolated",
-            workload=name,
-            trials=passes,
-            seconds=passes * FILES_S,
-            detail=f"passes over files, at most {self.at_once} at once",
-        )
+    things: ClassVar[str] = "files"
 
 
-class HdfsWrite(FilesWorkload):
+class HdfsWrite(FilesWorkload, WritesWorkload):
     """Writes files into HDFS, several at once, as Hadoop's TestDFSIO does: one at a time, then twice as many,
     until the throughput no longer rises."""
 
@@ -180,12 +134,16 @@ class HdfsWrite(FilesWorkload):
     seed: Count = Field(7, description="Seed of their content.")
 
     @property
+    def count(self) -> int:
+        return self.files
+
+    @property
+    def each_bytes(self) -> int:
+        return self.file_size
+
+    @property
     def copies(self) -> int:
         return self.replication or 1
-
-    def disk_bytes(self, experiment: Experiment, rate_per_s: float, seconds: float, trials: int) -> int:
-        # A pass writes over the files of the one before, whose blocks are removed a little later; and one more that warms it up.
-        return 2 * (self.files + 1) * self.file_size * self.copies
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
         super().check(name, experiment, checker)
@@ -204,7 +162,7 @@ class HdfsWrite(FilesWorkload):
                                "Lower `replication`, or add hosts to `datanodes`.")  # fmt: skip
 
 
-class HdfsRead(FilesWorkload):
+class HdfsRead(FilesWorkload, ReadsWorkload):
     """Reads the files that another workload has written, and checks their content. Recently written files are
     in the page cache, as far as they fit."""
 
@@ -218,25 +176,4 @@ class HdfsRead(FilesWorkload):
         False, description="Before each pass the DataNodes' files are taken out of the page cache: they are read from the disks."
     )
 
-    def disk_bytes(self, experiment: Experiment, rate_per_s: float, seconds: float, trials: int) -> int:
-        # It writes what it reads, once.
-        return expected(experiment.workloads[self.reads], HdfsWrite).disk_bytes(experiment, rate_per_s, seconds, trials)
-
-    @property
-    def source(self) -> str | None:
-        return self.reads
-
-    def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
-        super().check(name, experiment, checker)
-        place: Path_ = ("workloads", name, "reads")
-        checker.known(self.reads, experiment.workloads, "the workload", place)
-        written = experiment.workload(self.reads, HdfsWrite)
-        if written is None:
-            raise checker.fail(place, f"{self.reads!r} writes no files", "Name an hdfs-write workload.")
-        if self.order == "random" and self.operation > written.file_size:
-            raise checker.fail(
-                ("workloads", name, "operation"), f"operations of {self.operation:,} B are larger than a file", "Take smaller ones."
-            )
-        hdfs = experiment.systems.of(Hdfs)
-        if self.cold and hdfs is not None and hdfs.is_attached:
-            raise checker.fail(("workloads", name, "cold"), "the page cache of machines that others use is left alone", "Leave `cold` out.")
+    writer: ClassVar[type[WritesWorkload]] = HdfsWrite

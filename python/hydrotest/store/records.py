@@ -146,6 +146,8 @@ class FileTime(Record):
     seconds: float
     correct: bool
     """Its content was as expected."""
+    failed: bool = False
+    """An operation of it failed: it was not written or read to its end."""
 
 
 class FilesPass(Record):
@@ -167,6 +169,8 @@ class FilesPass(Record):
     """Operations were anywhere in the files."""
     is_cold: bool = False
     """The files were taken out of the page cache before."""
+    errors: dict[str, int] = Field(default_factory=dict)
+    """How many operations failed, by what the system calls it."""
 
 
 class Hop(Record):
@@ -237,7 +241,7 @@ class Load(Record):
 
     workload: str
     kind: str
-    client: Literal["native", "driver", "stock", "spark", "hadoop", "command"]
+    client: Literal["native", "driver", "stock", "spark", "hadoop", "aws-sdk", "command"]
     offered: float | None = None
     """Requested operations per second; null in a closed loop."""
     in_flight: int | None = None

@@ -99,6 +99,7 @@ class Summary(Row):
         description="What all workloads sustain at once; null: none was sustained, or none was searched."
     )
     hdfs: list[Files] = Field(default_factory=list, description="Files written and read.")
+    objects: list[Files] = Field(default_factory=list, description="Objects written and read, by the same fields.")
     dataflow: list[Step] = Field(default_factory=list, description="The account of each step of a dataflow.")
     executors: list[Executors] = Field(default_factory=list, description="Limits of dataflows on growing numbers of executors.")
     queries: list[Query] = Field(default_factory=list, description="Queries of dataflows.")

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any
+from typing import Any, ClassVar
 
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import Host
@@ -91,6 +91,8 @@ class AttachedSystem(System):
     """A cluster that is there already: nothing of it is started, configured or stopped."""
 
     version = "as it is"
+    shows_itself: ClassVar[bool] = True
+    """It can be looked at while it is loaded, without a request of the kind that load is made of."""
 
     def __init__(self, access: Cluster, askers: Sequence[Host], seen: Sequence[Host] = (), run: str = "", logs: PurePath = NOWHERE) -> None:
         """`access`: how its clients reach it; `seen`: those of its machines whose counters are read; `logs`: of clients of ours."""

@@ -10,6 +10,7 @@ from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.spec.models import Experiment
 from hydrotest.systems.base import Placement, System
 from hydrotest.systems.fetch import Bundle
+from hydrotest.systems.pip import PipBundle
 from hydrotest.systems.service import OnDeath
 
 
@@ -19,6 +20,6 @@ def make_systems(experiment: Experiment, hosts: Mapping[str, Host], run: str, lo
     return {name: SYSTEMS[name].make.load()(spec, placement) for name, spec in experiment.systems.present().items()}
 
 
-def bundles() -> dict[str, list[Bundle]]:
+def bundles() -> dict[str, list[Bundle | PipBundle]]:
     """The bundles of `hydrotest fetch NAME`."""
     return {name: [one.load() for one in kind.bundles] for name, kind in SYSTEMS.items() if kind.bundles}

@@ -50,6 +50,10 @@ class Bundle:
         """Its folder in the cache; another POM has another folder."""
         return cache_home() / f"{self.name}-{hashlib.sha256(self.pom_bytes()).hexdigest()[:12]}"
 
+    def fetched(self, say: ProgressCallback) -> Path:
+        """See `fetch`."""
+        return fetch(self, say)
+
 
 KAFKA = Bundle("kafka", "hydrotest.systems.kafka", "pom.xml", "kafka-clients")
 KAFKA_3_9 = Bundle("kafka-3.9", "hydrotest.systems.kafka", "pom-3.9.xml", "kafka-clients")
@@ -61,6 +65,8 @@ SPARK_KAFKA = Bundle("spark-kafka", "hydrotest.systems.spark", "kafka.xml", "spa
 SPARK_CASSANDRA = Bundle("spark-cassandra", "hydrotest.systems.spark", "cassandra.xml", "java-driver-core-shaded")
 """Cassandra's own driver, for Spark's writes to Cassandra."""
 HDFS = Bundle("hdfs", "hydrotest.systems.hdfs", "pom.xml", "hadoop-hdfs")
+S3_CLIENT = Bundle("s3-client", "hydrotest.systems.s3", "client.xml", "s3")
+"""Amazon's own client of S3, for programs of ours."""
 
 
 def fetch(bundle: Bundle, say: ProgressCallback) -> Path:

@@ -29,5 +29,5 @@ def down(experiment: Path, hosts: Path | None, as_json: bool) -> int:
     else:
         print(f"ended {ended}, removed {len(removed)} folders and topics that killed runs left")
         for name in there.kept:
-            print(f"{name} stays: a run was about to make it, but nothing proves that this one is hydrotest's own")
+            print(f"{name} stays: it is where a run was about to make something, but nothing proves that it is hydrotest's own")
     return EXIT_DONE

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from hydrotest.cli.output import print_json, say_on_stderr
 from hydrotest.errors import EXIT_DONE, BadInputError
 from hydrotest.systems.catalogue import bundles
-from hydrotest.systems.fetch import fetch as fetch_bundle
 
 
 def fetch(systems: Sequence[str], as_json: bool) -> int:
@@ -18,7 +17,7 @@ def fetch(systems: Sequence[str], as_json: bool) -> int:
         if name not in fetched:
             raise BadInputError(f"there is no system {name!r} to fetch", f"There are {', '.join(fetched)}.")
     say = say_on_stderr()
-    folders = {bundle.name: str(fetch_bundle(bundle, say)) for name in names for bundle in fetched[name]}
+    folders = {bundle.name: str(bundle.fetched(say)) for name in names for bundle in fetched[name]}
     if as_json:
         print_json(folders)
     else:

@@ -207,14 +207,17 @@ def _of_levels(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Ca
 
 
 def _of_files(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Card | None:
-    rows = [row for row in summary.hdfs if row.workload == workload]
+    things = "objects" if any(row.workload == workload for row in summary.objects) else "files"
+    rows = [row for row in (*summary.hdfs, *summary.objects) if row.workload == workload]
     if not rows:
         return None
     row = max(rows, key=lambda one: one.bytes_per_s)
-    notes = [f"With {show_count(row.at_once, 'file')} at once."]
+    notes = [f"With {show_count(row.at_once, things[:-1])} at once."]
+    if failed := sum(sum(one.errors.values()) for one in rows):
+        notes.append(f"{show_count(failed, 'operation')} failed.")
     if row.is_allowed:
         notes.append("As much as `most` allows; there may be more.")
-    return Card(workload, kind, f"{row.op}s files", *_per_second(row.bytes_per_s), notes=notes,
+    return Card(workload, kind, f"{row.op}s {things}", *_per_second(row.bytes_per_s), notes=notes,
                 account=_account(summary, workload), section=Section.LIMITS)  # fmt: skip
 
 

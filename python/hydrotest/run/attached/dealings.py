@@ -12,6 +12,7 @@ from hydrotest.load import cassandra as load_cassandra
 from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import Generator
 from hydrotest.run.attached.own import OwnThings
+from hydrotest.run.workloads.buckets import Prefixes
 from hydrotest.run.workloads.hadoop import Folders
 from hydrotest.spec.arrivals import Arrivals
 from hydrotest.spec.cassandra import CassandraLoad
@@ -21,6 +22,7 @@ from hydrotest.systems.cassandra.attached import AttachedCassandra
 from hydrotest.systems.fetch import ProgressCallback
 from hydrotest.systems.hdfs.attached import AttachedHdfs
 from hydrotest.systems.kafka.attached import AttachedKafka
+from hydrotest.systems.s3.attached import AttachedS3
 from hydrotest.systems.spark.attached import OWN, AttachedSpark
 
 S = TypeVar("S", bound=AttachedSystem)
@@ -28,7 +30,7 @@ REQUESTS_PER_NODE_S = 10.0
 RETENTION_MS = 3_600_000
 IN_FLIGHT_MAX = 100_000
 FILES_PER_S = 10.0
-"""Of the whole file system: one NameNode answers for all of it."""
+"""Of a whole file system, for all of which one NameNode answers; of a bucket."""
 CANARY = "canary"
 
 
@@ -45,8 +47,9 @@ class Dealings(ABC, Generic[S]):
         """What things are known by, by name; None for one that is not there."""
 
     @abstractmethod
-    async def remove(self, name: str, identity: str) -> None:
-        """Removes the thing that is known by that, whatever else has its name. Raises `TrialFailedError`."""
+    async def remove(self, name: str, identity: str) -> list[str]:
+        """Removes the thing that is known by that, whatever else has its name. Returns what is in it and does not prove to be ours: it
+        stays. Raises `TrialFailedError`."""
 
     @abstractmethod
     async def others(self) -> list[str]:
@@ -97,8 +100,9 @@ class KafkaDealings(_Answered[AttachedKafka]):
 
     what = "topics"
 
-    async def remove(self, name: str, identity: str) -> None:
+    async def remove(self, name: str, identity: str) -> list[str]:
         await load_kafka.delete_topics(self.host, self.system.cluster, {name: identity})
+        return []
 
     def canary_name(self, run: str) -> str:
         return f"hydrotest-{run}-{CANARY}"
@@ -119,8 +123,9 @@ class CassandraDealings(_Answered[AttachedCassandra]):
 
     what = "keyspaces"
 
-    async def remove(self, name: str, identity: str) -> None:
+    async def remove(self, name: str, identity: str) -> list[str]:
         await load_cassandra.drop_keyspace(self.host, self.system.cluster, name, identity)
+        return []
 
     def canary_name(self, run: str) -> str:
         return f"hydrotest_{run}_{CANARY}"
@@ -150,8 +155,9 @@ class HdfsDealings(Dealings[AttachedHdfs]):
     async def identities(self, names: Sequence[str]) -> dict[str, str | None]:
         return await self._folders.ids(names)
 
-    async def remove(self, name: str, identity: str) -> None:
+    async def remove(self, name: str, identity: str) -> list[str]:
         await self._folders.remove(name, identity)
+        return []
 
     async def check_rights(self) -> None:
         folder = self.system.client.folder or "/"
@@ -180,13 +186,74 @@ class HdfsDealings(Dealings[AttachedHdfs]):
         return Folders(self.system.client, self.host, self.say)
 
 
+HINTS = {
+    "NoSuchBucket": "Name a bucket that is there: hydrotest makes none in a store that others use.",
+    "InvalidAccessKeyId": "Correct `security.access_key`: the store knows no such key.",
+    "SignatureDoesNotMatch": "Correct `security.secret_key`, or `region`: the store computes another signature.",
+    "AuthorizationHeaderMalformed": "Correct `region`: the store is in another one.",
+    "PermanentRedirect": "Correct `attach` or `region`: the bucket is elsewhere.",
+    "RequestTimeTooSkewed": "Set the clock of this host or of the store: they differ by more than signatures allow (15 min).",
+    "ExpiredToken": "Get a new key: this one was for some hours.",
+    "InvalidToken": "Correct `security.session_token`.",
+    "Versioned": "Use a bucket without versions: what is deleted in this one stays, and costs.",
+    "TLS": "Correct `security`: `tls` where the store encrypts, and `authority` with the certificates that sign its own.",
+    "UnknownHostException": "Correct `attach`; with `addressing: virtual` the bucket is the first part of the name.",
+}
+"""By what the store calls it (Amazon S3, "Error responses"), or the connection."""
+RIGHTS = {"list": "s3:ListBucket", "versions": "s3:GetBucketVersioning", "delete": "s3:DeleteObject", "write": "s3:PutObject",
+          "abort": "s3:AbortMultipartUpload"}  # fmt: skip
+"""By step of `Prefixes.java`."""
+
+
+class S3Dealings(Dealings[AttachedS3]):
+    """In a bucket of an object store: prefixes of keys."""
+
+    async def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        return await self._prefixes.ids(names)
+
+    async def remove(self, name: str, identity: str) -> list[str]:
+        return await self._prefixes.remove(name, identity)
+
+    async def check_rights(self) -> None:
+        for host in self.system.askers:
+            where = f"s3 at {self.system.client.endpoint}"
+            try:
+                refused = await Prefixes(self.system.client, host, self.say).reach()
+            except TrialFailedError as error:
+                raise BadInputError(f"{where} cannot be asked from {host.name}: {error.message}", "See what Java there says.") from error
+            if refused is None:
+                continue
+            remedy = HINTS.get(refused.code)
+            if remedy is None:
+                remedy = f"Give its user the right {RIGHTS[refused.step]}, or correct `bucket` and `prefix`."
+                if refused.code != "AccessDenied":
+                    remedy = f"Correct `attach` and `security`, or what the network between them lets pass. {remedy}"
+            raise BadInputError(f"{where} cannot be used from {host.name}: {refused.code}: {refused.said}", remedy)
+
+    async def others(self) -> list[str]:
+        return await self._prefixes.canaries(self.canary_name("*"))
+
+    def canary_name(self, run: str) -> str:
+        return self.system.client.key_of(f"hydrotest-{run}-{CANARY}")
+
+    async def canary(self, own: OwnThings, run: str, seconds: float, copies: int) -> Generator:
+        """Small objects, each put, got and deleted."""
+        prefix = self.canary_name(run)
+        await own.make_prefix(self._prefixes, prefix)
+        return await self._prefixes.generator(CANARY, prefix, own.identity_of(prefix) or "", FILES_PER_S)
+
+    @property
+    def _prefixes(self) -> Prefixes:
+        return Prefixes(self.system.client, self.host, self.say)
+
+
 class SparkDealings(Dealings[AttachedSpark]):
     """On a Spark: applications, which end with their drivers."""
 
     async def identities(self, names: Sequence[str]) -> dict[str, str | None]:
         return dict.fromkeys(names)
 
-    async def remove(self, name: str, identity: str) -> None:
+    async def remove(self, name: str, identity: str) -> list[str]:
         raise AssertionError(name)  # nothing is ever noted of one
 
     def canary_name(self, run: str) -> str:
@@ -197,7 +264,7 @@ class SparkDealings(Dealings[AttachedSpark]):
 
 
 KINDS: dict[str, type[Dealings[Any]]] = {
-    "kafka": KafkaDealings, "cassandra": CassandraDealings, "hdfs": HdfsDealings, "spark": SparkDealings,
+    "kafka": KafkaDealings, "cassandra": CassandraDealings, "hdfs": HdfsDealings, "s3": S3Dealings, "spark": SparkDealings,
 }  # fmt: skip
 """By system."""
 

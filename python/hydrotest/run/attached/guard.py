@@ -122,7 +122,8 @@ class Watch:
             self._canary = await RunningGenerator.start(generator)
             await self._canary.node.command("go", start_wall_s=time.time() + clocks.lead_s, ahead_s=clocks.ahead_s(self._host))
             self._tasks.append(asyncio.create_task(self._guarded(self._follow(self._canary))))
-        self._tasks.append(asyncio.create_task(self._guarded(self._look())))
+        if self._system.shows_itself:
+            self._tasks.append(asyncio.create_task(self._guarded(self._look())))
         await asyncio.wait([self.breached], timeout=self._guard.baseline)
         if not self.breached.done():
             await self._dealings.check_alone(run)  # one that began at the same moment

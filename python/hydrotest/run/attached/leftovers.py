@@ -23,7 +23,7 @@ class Removed:
 
     removed: tuple[str, ...]
     kept: tuple[str, ...]
-    """Not proven to be hydrotest's own: there is something of that name, but the cluster names it otherwise."""
+    """Not proven to be hydrotest's own: there is something of that name, but the cluster names it otherwise; or it is in what was ours."""
 
 
 async def remove_leftovers(experiment: Experiment) -> Removed:
@@ -62,7 +62,7 @@ async def _remove(left: Leftover, ours: Dealings[Any], removed: list[str], kept:
             unproven.append(one.name)
             continue
         try:
-            await ours.remove(one.name, identity)
+            kept += await ours.remove(one.name, identity)
         except TrialFailedError as error:
             raise BadInputError(
                 f"{one.name} is hydrotest's own, and cannot be removed: {error.message}", "Give the user that right."

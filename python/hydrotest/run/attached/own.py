@@ -1,7 +1,8 @@
-"""What a run makes in a cluster: topics, keyspaces and folders, removed again by the identity that the cluster gave them."""
+"""What a run makes in a cluster: topics, keyspaces, folders and prefixes, removed again by the identity that they got."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Protocol
@@ -24,14 +25,23 @@ class Folders(Protocol):
     async def remove(self, folder: str, identity: str) -> None: ...
 
 
+class Prefixes(Protocol):
+    """Prefixes of keys in a bucket: see `run.workloads.buckets`."""
+
+    async def make(self, prefix: str, identity: str) -> None: ...
+    async def remove(self, prefix: str, identity: str) -> list[str]: ...
+
+
 class OwnThings:
-    """Topics, keyspaces and folders of our own in one cluster."""
+    """Topics, keyspaces, folders and prefixes of our own in one cluster."""
 
     def __init__(self, owned: Owned | None = None) -> None:
         self._owned = owned or Owned()
         self._identities: dict[str, str | None] = {}
         """Of what is there, by name."""
         self._removals: dict[str, Removal] = {}
+        self._begun: set[str] = set()
+        """Prefixes that are known to be there."""
 
     async def make_topic(
         self,
@@ -95,6 +105,32 @@ class OwnThings:
         if (identity := self._identities.get(folder)) is not None:
             await folders.remove(folder, identity)
             self._gone(folder)
+
+    async def make_prefix(self, prefixes: Prefixes, prefix: str) -> None:
+        """Begins a prefix, once, with an identity that is ours: where the answer does not come, it is known all the same.
+
+        Raises `TrialFailedError`, also where there is something below it that is not this run's.
+        """
+        if prefix in self._begun:
+            return
+        identity = self._identities.setdefault(prefix, secrets.token_hex(16)) or ""
+        self._removals[prefix] = partial(self.remove_prefix, prefixes, prefix)
+        self._owned.note("intended", prefix, identity)
+        await prefixes.make(prefix, identity)
+        self._owned.note("made", prefix, identity)
+        self._begun.add(prefix)
+
+    async def remove_prefix(self, prefixes: Prefixes, prefix: str) -> None:
+        """Removes what is ours below it. Raises `TrialFailedError` where something is left, be it another's."""
+        if (identity := self._identities.get(prefix)) is not None:
+            if kept := await prefixes.remove(prefix, identity):
+                raise TrialFailedError(f"what is there is not hydrotest's own: {', '.join(kept)}")
+            self._begun.discard(prefix)
+            self._gone(prefix)
+
+    def identity_of(self, name: str) -> str | None:
+        """What something of ours is known by; None where it is not there."""
+        return self._identities.get(name)
 
     def _is_proven(self, name: str) -> bool:
         """False for what may be another's: it stays in the list, and `down` names it."""

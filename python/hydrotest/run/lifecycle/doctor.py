@@ -76,7 +76,7 @@ def _compiler() -> Finding:
     try:
         return Finding("javac", "ok", str(find_javac().name))
     except MissingToolError as error:
-        return Finding("javac", "warning", f"{error.message}; needed for Spark, HDFS and dataflow workloads", error.hint)
+        return Finding("javac", "warning", f"{error.message}; needed for workloads of Spark, HDFS and S3, and dataflows", error.hint)
 
 
 def _tool(command: str, name: str, remedy: str) -> Finding:

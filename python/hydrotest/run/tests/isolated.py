@@ -17,8 +17,8 @@ from hydrotest.run.trials.squeezer import Squeezable, Squeezer, skip_squeeze
 from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, Rated, Workload
 from hydrotest.run.workloads.batch import Batch
-from hydrotest.run.workloads.files import Files
 from hydrotest.run.workloads.kafka import Consume
+from hydrotest.run.workloads.passes import Passes
 from hydrotest.spec.check_attached import highest_rate
 from hydrotest.spec.choice import expected
 from hydrotest.spec.tests.isolated import Isolated
@@ -61,7 +61,7 @@ class IsolatedTest:
         batches = self._of(LimitBy.TIMES, Batch)
         for batch in batches:
             await self._times(batch)
-        for files in self._of(LimitBy.PASSES, Files):
+        for files in self._of(LimitBy.PASSES, Passes):
             await self._passes(files)
         repeats = self.bench.experiment.search.repeats
         for turn in count(1):
@@ -152,7 +152,7 @@ class IsolatedTest:
             skip_squeeze(self.bench, self.index, batch.name, NotSqueezed(Unsqueezed.TEST_FAILS, detail=broken.test))
         return broken is None
 
-    async def _passes(self, files: Files) -> None:
+    async def _passes(self, files: Passes) -> None:
         """Files have no schedule: more at once, until throughput no longer rises; then the best number,
         once per search."""
         done = [t.load(files.name).files for t in self.done if t.purpose == Purpose.FILES and t.is_about(files.name)]

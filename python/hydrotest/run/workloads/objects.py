@@ -1,0 +1,53 @@
+"""Objects in a store that speaks S3: written, and read back, some at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any, Literal
+
+from hydrotest.jobs.jars import MAINS
+from hydrotest.run.workloads.base import Bench
+from hydrotest.run.workloads.buckets import Prefixes, program
+from hydrotest.run.workloads.passes import Passes
+from hydrotest.spec.choice import expected
+from hydrotest.spec.passes import PassesWorkload
+from hydrotest.systems.s3.client import S3Access
+
+REQUESTS_PER_S_MIN = 5.0
+"""Only a store far away, or one that is slowed down on purpose, answers fewer."""
+
+
+class Objects(Passes):
+    """Passes over objects."""
+
+    client_name: Literal["hadoop", "aws-sdk"] = "aws-sdk"
+
+    def __init__(self, name: str, spec: PassesWorkload, bench: Bench) -> None:
+        super().__init__(name, spec, bench)
+        self.client = expected(bench.systems["s3"], S3Access).client
+        self.prefix = self.client.key_of(f"hydrotest-{bench.run}-{name}")
+
+    async def _make(self) -> None:
+        await self.bench.own.make_prefix(self._prefixes, self.prefix)
+
+    async def _remove(self) -> None:
+        await self.bench.own.remove_prefix(self._prefixes, self.prefix)
+
+    def _settings(self) -> Mapping[str, Any]:
+        return {**self.client.settings, "prefix": self.prefix, "identity": self.bench.own.identity_of(self.prefix),
+                "requests_per_s": None if self.most is None else self.most.requests_per_s}  # fmt: skip
+
+    async def _command(self, buffered: int, settings: PurePath) -> list[str]:
+        return [*await program(self.client, self.host, MAINS["objects"], self.bench.listener.say, buffered), str(settings)]
+
+    def _requests_s_max(self, spec: PassesWorkload) -> float:
+        allowed = None if self.most is None else self.most.requests_per_s
+        return spec.requests_of(self.written) / min(REQUESTS_PER_S_MIN, allowed or REQUESTS_PER_S_MIN)
+
+    def _environment(self) -> Mapping[str, str]:
+        return self.client.environment
+
+    @property
+    def _prefixes(self) -> Prefixes:
+        return Prefixes(self.client, self.host, self.bench.listener.say, self.written.count)
