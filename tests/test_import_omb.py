@@ -128,6 +128,17 @@ def test_subscriptions_are_groups_and_consumers_their_members(
     assert {why for _, why in found} - {None} == whys
 
 
+@pytest.mark.parametrize(
+    ("topics", "each", "producers", "threads", "fate"),
+    [(1, 1, None, None, Fate.KEPT), (1, 50, 50, None, Fate.KEPT), (200, 1, 200, 2, Fate.KEPT), (1000, 2, 1000, 10, Fate.CHANGED)],
+)
+def test_producers_are_as_many(topics: int, each: int, producers: int | None, threads: int | None, fate: Fate, tmp_path: Path) -> None:
+    made = omb(tmp_path, topics=topics, partitionsPerTopic=1, producersPerTopic=each)
+    ingest = made.experiment["workloads"]["ingest"]
+    assert (ingest.get("producers"), ingest.get("threads")) == (producers, threads)
+    assert {found for found, _ in notes_of(made, "producersPerTopic")} == {fate}
+
+
 def test_members_that_share_each_topic_are_no_more_than_its_partitions(tmp_path: Path) -> None:
     driver = DRIVER | {"consumerConfig": "partition.assignment.strategy=org.apache.kafka.clients.consumer.RangeAssignor\n"}
     made = omb(tmp_path, driver, topics=4, partitionsPerTopic=3, consumerPerSubscription=2)

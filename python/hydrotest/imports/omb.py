@@ -15,7 +15,7 @@ from hydrotest.imports.omb_driver import read_driver
 from hydrotest.imports.omb_readers import Readers
 from hydrotest.imports.omb_tests import LATER, make_tests
 from hydrotest.imports.yaml_lines import Lined, read_lined
-from hydrotest.spec.kafka_produce import PRODUCERS_MAX
+from hydrotest.spec.kafka_produce import PRODUCED_PARTITIONS_MAX, PRODUCERS_MAX
 
 PRODUCERS_PER_THREAD = 100
 """Of a generator: a thread looks after the connections of all its producers in turn."""
@@ -127,8 +127,9 @@ class _Workload:
             self.out.left_out(f"keyDistributor: {value}", Why.NO_COUNTERPART, **where)
 
     def _producers(self, value: Any, where: dict[str, Any]) -> None:
-        asked = max(1, self.lined.whole("producersPerTopic") * max(self.lined.whole("topics"), 1))
-        producers = min(asked, PRODUCERS_MAX)
+        topics = max(1, self.lined.whole("topics"))
+        asked = max(1, self.lined.whole("producersPerTopic") * topics)
+        producers = min(asked, PRODUCERS_MAX, max(1, PRODUCED_PARTITIONS_MAX // (topics * max(1, self.lined.whole("partitionsPerTopic")))))
         if producers > 1:
             self.produce["producers"] = producers
         if (threads := math.ceil(producers / PRODUCERS_PER_THREAD)) > 1:

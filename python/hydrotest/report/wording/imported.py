@@ -10,7 +10,7 @@ from hydrotest.imports.stress_rows import ROWS_MAX
 WORDS = {
     Why.ONE_BROKER: "there is one broker on this machine; with --attach it is kept",
     Why.ONE_NODE: "hydrotest makes a keyspace of its own, on one node of this machine; with --attach the factor is kept",
-    Why.CONNECTIONS: "a generator has at most 1,000 producers; take more generators for more",
+    Why.CONNECTIONS: "a generator has at most 1,000 producers, and 1,000,000 partitions of them all; take more generators for more",
     Why.READERS: "one reader reads all partitions, as fast as the brokers deliver",
     Why.SUBSCRIPTIONS: "each further subscription reads the same again",
     Why.MEMBERS: f"each member is a JVM of about 0.25 GB, and no thread as there: {MEMBERS_MAX} in all; raise it where there are memory and cores",
