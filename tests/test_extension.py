@@ -49,7 +49,8 @@ def test_the_products_own_kinds_are_whole() -> None:
             *(kind.run for kind in TESTS.values()), *(one for kind in TESTS.values() for one in (*kind.sheets, *kind.figures)),
             *(one for kind in SYSTEMS.values() for one in kind.bundles),
             *(kind.stock.run for kind in WORKLOADS.values() if kind.stock is not None)]  # fmt: skip
-    assert all(callable(one.load()) or one.load().pins() for one in made)
+    loaded = [one.load() for one in made]
+    assert all(callable(one) or (one.version if isinstance(one, PipBundle) else one.pins()) for one in loaded)
 
 
 def test_an_extension_is_checked_and_planned(tmp_path: Path) -> None:
@@ -114,6 +115,7 @@ import asyncio, sys
 from pathlib import Path
 from hydrotest.hosts.catalogue import make_host_pool
 from hydrotest.spec.load import load_experiment
+from hydrotest.systems.pip import PipBundle
 experiment, _ = load_experiment(Path(sys.argv[1]))
 site = asyncio.run(make_host_pool(experiment, Path("/data")))
 print(*(f"{name} {host.data_directory}" for name, host in site.hosts.items()), sep=chr(10))

@@ -111,7 +111,7 @@ async def test_a_generator_that_is_held_still_on_purpose_is_waited_for(host: Loc
 async def test_a_generator_that_is_not_ready_in_time_is_killed(
     host: LocalHost, tmp_path: Path, fake_node: FakeNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(native, "CONNECT", Patience.of(connections=0.3))
+    monkeypatch.setattr(native, "CONNECT_S", 0.3)
     fake_node("hang()")
     with pytest.raises(OverdueError) as caught:
         await pressed([generator(host, 1.0)], tmp_path)
