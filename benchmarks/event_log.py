@@ -2,14 +2,14 @@
 
 Writes a log of an application whose tasks are as Spark 4 writes them, with accumulables, and reads it in turns. Prints a table.
 
-    python benchmarks/event_log.py [--mb 1000] [--rounds 3]
+    python benchmarks/event_log.py [--mb 1000] [--rounds 3] [--before OTHER/python]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
+import os
 import statistics
 import subprocess
 import sys
@@ -115,12 +115,17 @@ def write_log(path: Path, size: int) -> int:
     return tasks
 
 
-def cpu_s(argv: list[str]) -> tuple[float, float, int]:
-    """Seconds of CPU and of the clock, and most memory in bytes, of a command."""
-    before, at = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
-    took, after = time.monotonic() - at, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, took, after.ru_maxrss * 1024
+def measured(argv: list[str], python: Path | None) -> tuple[float, float, int]:
+    """Seconds of the clock and of CPU, and most memory in bytes, of a command; `python`: where another version of hydrotest is."""
+    at = time.monotonic()
+    env = os.environ if python is None else os.environ | {"PYTHONPATH": str(python)}
+    child = subprocess.Popen(argv, stdout=subprocess.DEVNULL, env=env)
+    _, status, used = os.wait4(child.pid, 0)
+    took = time.monotonic() - at
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        raise subprocess.CalledProcessError(child.returncode, argv)
+    return took, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
 
 
 def main() -> None:
@@ -128,20 +133,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mb", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--before", type=Path, metavar="FOLDER", help="`python/` of another version, which is read with in turns")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log"
         tasks = write_log(path, options.mb * 10**6)
-        ways = {"hydrotest show --spark-log": [str(HYDROTEST), "show", "--spark-log", str(path), "--json"],
-                "json.loads of each line": [sys.executable, "-c", PARSED, str(path)]}  # fmt: skip
+        show = [str(HYDROTEST), "show", "--spark-log", str(path), "--json"]
+        ways: dict[str, tuple[list[str], Path | None]] = {"hydrotest show --spark-log": (show, None)}
+        if options.before is not None:
+            ways["the same, before"] = (show, options.before)
+        ways["json.loads of each line"] = ([sys.executable, "-c", PARSED, str(path)], None)
         found: dict[str, list[tuple[float, float, int]]] = {name: [] for name in ways}
         for _ in range(options.rounds):
-            for name, argv in ways.items():
-                found[name].append(cpu_s(argv))
+            for name, way in ways.items():
+                found[name].append(measured(*way))
         print(f"{path.stat().st_size / 1e6:,.0f} MB, {tasks:,} tasks\n")
-        print(f"| | s (median of {options.rounds}, least to most) | CPU s | most memory so far, MB |\n|---|---|---|---|")
+        print(f"| | s (median of {options.rounds}, least to most) | CPU s | most memory, MB |\n|---|---|---|---|")
         for name, all_of_it in found.items():
-            clock, cpu = sorted(one[1] for one in all_of_it), statistics.median(one[0] for one in all_of_it)
+            clock, cpu = sorted(one[0] for one in all_of_it), statistics.median(one[1] for one in all_of_it)
             print(
                 f"| {name} | {statistics.median(clock):.1f} ({clock[0]:.1f} to {clock[-1]:.1f}) | {cpu:.1f} | {max(one[2] for one in all_of_it) / 1e6:,.0f} |"
             )

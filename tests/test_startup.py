@@ -112,6 +112,13 @@ def test_show_imports_nothing_of_reports_and_hosts(runs: list[str]) -> None:
     assert not modules & {"altair", "vl_convert", "jinja2", "ruptures", "pyroute2", "pyspark", "cryptography"}
 
 
+def test_an_event_log_needs_nothing_of_a_run() -> None:
+    code, _, _, modules = call("show", "--spark-log", "tests/data/spark-event-log.jsonl")
+    assert code == 0
+    assert "numpy" in modules
+    assert not modules & (HEAVY - {"numpy", "zstandard", "cramjam"})
+
+
 @pytest.mark.parametrize("command", ["check", "show", "report", "compare"])
 def test_what_reads_does_without_the_extras(command: str, runs: list[str]) -> None:
     argv = {"check": ["experiments/packet-five-nodes.yaml"], "show": runs[:1], "report": runs[:1], "compare": runs}[command]

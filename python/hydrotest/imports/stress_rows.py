@@ -106,7 +106,7 @@ def rows_of(table: Table, clusters: dict[str, Drawn], population: Drawn | None, 
         column = table.columns[name]
         if not column.is_plain:
             continue
-        if (column.numbers or rows) < rows:
+        if (column.numbers or rows) < rows / max(shared.low, 1):
             narrow.add(name)
             values[name] = f"row % {column.numbers}"
         else:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from hydrotest.analysis.spark.event_log import EventLog
 from hydrotest.analysis.spark.executors import Removal
 from hydrotest.analysis.spark.failure import first_line
+from hydrotest.analysis.spark.task_table import DURATION, summed
 from hydrotest.analysis.spark.tasks import Doubt, Outcome, Stage, doubt_of
 from hydrotest.analysis.spark.time_spent import OTHER, PARTS, cores_max, critical_path_s, share_of
 from hydrotest.report.table import NONE, Table, decimal, yes_no
@@ -272,12 +275,8 @@ def spark_sentences(log: EventLog) -> list[str]:
 
 def _unknown_parts(stages: Sequence[Stage]) -> list[str]:
     """Parts that no task of the log has."""
-    left = dict(PARTS) if any(stage.done for stage in stages) else {}
-    for task in (task for stage in stages for task in stage.done_tasks):
-        left = {part: seconds for part, seconds in left.items() if seconds(task) is None}
-        if not left:
-            break
-    return list(left)
+    done = [tasks for stage in stages if (tasks := stage.done_tasks)]
+    return [part for part, seconds in PARTS.items() if all(np.isnan(seconds(tasks)).all() for tasks in done)] if done else []
 
 
 def _stage(stage: Stage) -> str:
@@ -292,7 +291,7 @@ def _cores_sentence(log: EventLog) -> str:
     if most is None:
         can = "How many cores it can use is not known: the log has no task that was done."
     else:
-        work = sum(task.duration_s for stage in log.stages for task in stage.done_tasks)
+        work = summed(stage.done_tasks.figure(DURATION) for stage in log.stages)
         can = (f"At most {most:.1f} cores can be used at a time: {work:.1f} s of tasks, of which {critical_path_s(log.stages):.1f} s wait for each "
                "other.")  # fmt: skip
     unsure = "" if doubt is None else f" But {_missing(doubt)}: both times are too low, and the cores may be more or fewer."

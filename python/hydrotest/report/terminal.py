@@ -16,11 +16,14 @@ from hydrotest.report.glance.cards import Objectives
 from hydrotest.report.glance.model import Card, Chip, Glance, Look
 from hydrotest.report.glance.of_run import glance
 from hydrotest.report.narrative import headline
+from hydrotest.report.printing import print_head, print_sheet, print_text
 from hydrotest.report.sections import QUESTIONS, Section
 from hydrotest.report.sheets import sheets
-from hydrotest.report.table import NONE, Table, figure_columns
+from hydrotest.report.table import NONE
 from hydrotest.summary.model import Summary
 from hydrotest.units import show_short
+
+__all__ = ["LINES_MAX", "print_glance", "print_head", "print_section", "print_sheet", "print_summary", "print_text"]
 
 LINES_MAX = 40
 """Lines of the answers at a glance: a screen or two."""
@@ -33,56 +36,8 @@ STYLES = {
     Look.ODD: "yellow",
     Look.BAD: "bold red",
 }
-RECORD_GAP = 2
 CARDS_WIDTH_MAX = 130
 """Wider, the eye loses the row."""
-
-
-def print_text(text: str, console: Console) -> None:
-    """Prints a line unchanged: neither markup, nor names of emojis between colons."""
-    console.print(Text(text), highlight=False)
-
-
-def print_head(bold: str, rest: str, console: Console) -> None:
-    """Prints a line that begins in bold; both parts unchanged."""
-    console.print(Text.assemble((bold, "bold"), rest), highlight=False)
-
-
-def print_sheet(sheet: Table, console: Console) -> None:
-    """One table on the terminal; where it is wider than that, each row by itself, a line for each column."""
-    # As `Text`: what users and other systems wrote is not our markup.
-    table = RichTable(title=Text(sheet.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for head, numeric in zip(sheet.heads, figure_columns(sheet.heads, sheet.rows), strict=True):
-        table.add_column(Text(head), justify="right" if numeric else "left", overflow="fold")
-    for row in sheet.rows:
-        table.add_row(*map(Text, row))
-    console.print()
-    if _widest(sheet) <= console.width:
-        console.print(table, crop=False)
-    else:
-        _print_records(sheet, console)
-
-
-def _widest(sheet: Table) -> int:
-    """Columns of the terminal that a table needs; sentences, in its last column, are wrapped to a third of a line."""
-    widths = [max(len(head), *(len(row[index]) for row in sheet.rows)) for index, head in enumerate(sheet.heads)]
-    widths[-1] = min(widths[-1], 40)
-    return sum(widths) + 2 * len(widths)
-
-
-def _print_records(sheet: Table, console: Console) -> None:
-    """Each row by itself. Columns without any figure or word are left out."""
-    console.print(Text(sheet.title, "bold"))
-    names = max(map(len, sheet.heads)) + RECORD_GAP
-    for row in sheet.rows:
-        console.print(Text.assemble("  ", (f"{sheet.heads[0]} ", "dim"), (row[0], "bold")))
-        grid = RichTable.grid(padding=(0, 0))
-        grid.add_column(width=min(names, max(8, console.width // 2)), overflow="fold")
-        grid.add_column(overflow="fold")
-        for head, cell in zip(sheet.heads[1:], row[1:], strict=True):
-            if cell not in ("", NONE):
-                grid.add_row(Text(head, "dim"), Text(cell))
-        console.print(Padding(grid, (0, 0, 0, 4)), crop=False)
 
 
 def print_glance(

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hydrotest.analysis.spark.event_parser import EventLog
+from hydrotest.analysis.spark.task_table import DURATION, summed
 from hydrotest.analysis.spark.tasks import Job, Stage
 from hydrotest.summary.event_log import ApplicationRow, ExecutionRow, JobRow
 
@@ -57,7 +58,10 @@ def _spans(pairs: Sequence[tuple[float, float]]) -> Spans:
 
 
 def _of_tasks(stages: Sequence[Stage]) -> Spans:
-    return union(_spans([(task.launched_s, task.finished_s) for stage in stages for task in stage.tasks]))
+    tables = [stage.table for stage in stages if stage.tasks]
+    if not tables:
+        return _spans([])
+    return union(np.column_stack([np.concatenate([table.figure(name) for table in tables]) for name in ("launched_s", "finished_s")]))
 
 
 def _of_jobs(jobs: Sequence[Job], end_s: float) -> Spans:
@@ -139,7 +143,7 @@ def job_rows(log: EventLog) -> list[JobRow]:
         rows.append(JobRow(
             job=number, name=job.name, execution=job.execution, seconds=seconds,
             without_tasks_s=None if seconds is None else max(0.0, seconds - length_s(_of_tasks(own))), stages=len(own),
-            tasks=sum(stage.done for stage in own), task_s=sum(task.duration_s for stage in own for task in stage.done_tasks), failure=job.failure,
+            tasks=sum(stage.done for stage in own), task_s=summed(stage.done_tasks.figure(DURATION) for stage in own), failure=job.failure,
         ))  # fmt: skip
     return rows
 

@@ -10,9 +10,12 @@ import math
 import statistics
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from hydrotest.analysis.spark.application import Application, application
 from hydrotest.analysis.spark.event_parser import EventLog
-from hydrotest.analysis.spark.tasks import Outcome, Stage, Task
+from hydrotest.analysis.spark.task_table import DURATION, TaskTable, Values, median_of, or_zero, summed
+from hydrotest.analysis.spark.tasks import Outcome, Stage
 from hydrotest.analysis.spark.time_spent import StageTime, makespan, stage_times, wall_shares_s
 from hydrotest.summary.event_log import ChangeKind, ChangeRow
 
@@ -58,13 +61,9 @@ def change_rows(log: EventLog, times: Sequence[StageTime] | None = None) -> list
             for one in [*known, *unknown][:SHOWN]]  # fmt: skip
 
 
-def _span(stage: Stage) -> tuple[float, float]:
-    return min(task.launched_s for task in stage.tasks), max(task.finished_s for task in stage.tasks)
-
-
 def _shared(stages: Sequence[Stage]) -> dict[tuple[int, int], bool]:
     """Whether each attempt of a stage ran beside another one, for `SHARED_MIN` of its time."""
-    spans = sorted((*_span(stage), stage.number, stage.attempt) for stage in stages if stage.tasks)
+    spans = sorted((*stage.span_s, stage.number, stage.attempt) for stage in stages if stage.tasks)
     found = {}
     last_end = -math.inf
     for index, (begin, end, number, attempt) in enumerate(spans):
@@ -81,11 +80,12 @@ def _shared(stages: Sequence[Stage]) -> dict[tuple[int, int], bool]:
 
 def _slots(stage: Stage, log: EventLog, is_shared: bool) -> int | None:
     """Slots that the stage had: those of the executors of its time; beside other stages no more than it used."""
-    there = log.executors.slots_between(stage.cpus, *_span(stage))
+    there = log.executors.slots_between(stage.cpus, *stage.span_s)
     if there is None or not is_shared:
         return there
-    moments = sorted([(task.launched_s, 1) for task in stage.tasks] + [(task.finished_s, -1) for task in stage.tasks])
-    return min(there, max(itertools.accumulate(change for _, change in moments)))
+    launched, finished = stage.table.figure("launched_s"), stage.table.figure("finished_s")
+    moments, changes = np.concatenate([launched, finished]), np.repeat([1, -1], len(launched))
+    return min(there, int(np.cumsum(changes[np.lexsort((changes, moments))]).max()))
 
 
 def _of_driver(whole: Application) -> Iterator[ChangeRow]:
@@ -102,8 +102,9 @@ class _Laid:
         self.stage = stage
         self.slots = slots
         self.share_s = share_s
-        self.tasks = sorted(stage.done_tasks, key=lambda task: task.launched_s)
-        self.durations = [task.duration_s for task in self.tasks]
+        self.tasks = stage.done_tasks.by_launch
+        self.lengths = self.tasks.figure(DURATION)
+        self.durations = self.lengths.tolist()
         self._now = makespan(self.durations, slots)
 
     def gain_s(self, changed: Sequence[float]) -> float:
@@ -127,9 +128,9 @@ def _of_stage(stage: Stage, stated: StageTime, slots: int | None, share_s: float
         return
     laid = _Laid(stage, slots, share_s)
     if failed := stage.count(Outcome.FAILED):
-        wasted_s = sum(task.duration_s for task in stage.tasks if task.outcome is Outcome.FAILED)
+        wasted_s = summed([stage.table.figure(DURATION)[stage.table.have(Outcome.FAILED)]])
         yield laid.row(ChangeKind.FAILURES, min(wasted_s, share_s), is_bound=True, failed=failed, wasted_s=wasted_s)
-    if not stage.done or stated.seconds <= 0:
+    if not laid.tasks or stated.seconds <= 0:
         return
     yield from _uneven(laid)
     yield from _too_small(laid)
@@ -142,30 +143,35 @@ def _of_stage(stage: Stage, stated: StageTime, slots: int | None, share_s: float
         yield laid.row(ChangeKind.SPILL, None, spilled_bytes=spilled, memory_bytes=stage.total("memory_spill_bytes"))
 
 
-def _data(task: Task) -> int:
-    return (task.input_bytes or 0) + (task.shuffle_read_bytes or 0)
+def _of_each(tasks: TaskTable) -> dict[str, Values]:
+    """Bytes that each task reads, and seconds that it costs to hand it out."""
+    handed_out = or_zero(tasks.figure("scheduler_delay_s")) + or_zero(tasks.figure("deserialise_s"))
+    return {
+        "data": or_zero(tasks.figure("input_bytes")) + or_zero(tasks.figure("shuffle_read_bytes")),
+        "overhead": np.minimum(tasks.figure(DURATION), handed_out),
+    }
 
 
 def _uneven(laid: _Laid) -> Iterator[ChangeRow]:
     """Tasks that are too few, or too uneven: by their data, or for no reason in the log."""
-    middle, longest = statistics.median(laid.durations), max(laid.durations)
-    data = [_data(task) for task in laid.tasks]
-    usual = statistics.median(data)
-    slow = [task for task in laid.tasks if task.duration_s > SLOW * middle]
-    larger = [task for task in slow if _data(task) > MORE_DATA * usual]
+    middle, longest = median_of(laid.lengths), max(laid.durations)
+    data = laid.tasks.derived(_of_each)["data"].astype(np.int64)
+    usual = median_of(data)
+    is_slow = laid.lengths > SLOW * middle
+    slow, larger = int(is_slow.sum()), int((is_slow & (data > MORE_DATA * usual)).sum())
     if larger:
-        yield laid.row(ChangeKind.SKEW, laid.gain_s(laid.split()), tasks=len(larger), longest_s=longest, median_s=middle, data_bytes=max(data),
+        yield laid.row(ChangeKind.SKEW, laid.gain_s(laid.split()), tasks=larger, longest_s=longest, median_s=middle, data_bytes=int(data.max()),
                        median_bytes=usual)  # fmt: skip
     elif slow and middle > 0:
         copied = [min(one, COPY_ENDS * middle) for one in laid.durations]
-        yield laid.row(ChangeKind.STRAGGLERS, laid.gain_s(copied), tasks=len(slow), longest_s=longest, median_s=middle)
+        yield laid.row(ChangeKind.STRAGGLERS, laid.gain_s(copied), tasks=slow, longest_s=longest, median_s=middle)
     elif len(laid.tasks) < WAVES * laid.slots:
         yield laid.row(ChangeKind.MORE_TASKS, laid.gain_s(laid.split()), tasks=len(laid.tasks), slots=laid.slots)
 
 
 def _too_small(laid: _Laid) -> Iterator[ChangeRow]:
     """Tasks that cost more to hand out than they do."""
-    overhead = [min(task.duration_s, (task.scheduler_delay_s or 0.0) + (task.deserialise_s or 0.0)) for task in laid.tasks]
+    overhead = laid.tasks.derived(_of_each)["overhead"].tolist()
     total, fewer = sum(laid.durations), WAVES * laid.slots
     if total > 0 and sum(overhead) > OVERHEAD_MIN * total and len(laid.tasks) > fewer:
         each = statistics.fmean(overhead) + (total - sum(overhead)) / fewer

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from hydrotest.analysis.spark.application import application_row
 from hydrotest.analysis.spark.event_parser import EventLog
+from hydrotest.analysis.spark.task_table import DURATION, summed
 from hydrotest.analysis.spark.tasks import Group, Stage
 from hydrotest.analysis.spark.time_spent import job_time, stage_time, wall_shares_s
 from hydrotest.summary.event_log import ComparedLogs, ComparedStage, LogTotals, StageTotals
@@ -65,7 +66,7 @@ def _totals(log: EventLog) -> LogTotals:
     group = Group(log.stages, log.cores)
     return LogTotals(
         application=log.application or None, name=log.name or None, spark=log.version or None, cores=log.cores, time=application_row(log),
-        stages=len(log.stages), tasks=sum(stage.done for stage in log.stages), task_s=sum(task.duration_s for stage in log.stages for task in stage.done_tasks),
+        stages=len(log.stages), tasks=sum(stage.done for stage in log.stages), task_s=summed(stage.done_tasks.figure(DURATION) for stage in log.stages),
         parts_s=job_time(group).parts_s, input_bytes=int(group.total("input_bytes")), shuffle_read_bytes=int(group.total("shuffle_read_bytes")),
         spill_bytes=int(group.total("spill_bytes")),
     )  # fmt: skip

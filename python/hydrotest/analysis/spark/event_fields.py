@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 Fields = Mapping[str, Any]
-NUMBER_MAX = 1e18
+NUMBER_MAX = 10**18
 """Neither times nor bytes are larger; also not what is no number (NaN)."""
 
 

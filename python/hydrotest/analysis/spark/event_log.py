@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from hydrotest.analysis.spark.event_files import Log, LogFile, find_log, gaps, log_lines
+from hydrotest.analysis.spark.event_files import Log, LogFile, find_log, gaps, log_lines, raw_lines
 from hydrotest.analysis.spark.event_parser import EventLog, Flaw, FlawKind, Parser, Skip
 from hydrotest.analysis.spark.event_streams import StreamBrokenError
 from hydrotest.clock import iso
@@ -49,8 +49,8 @@ def _read(inside: Sequence[LogFile]) -> EventLog:
             parser.break_off(*broken)
             broken = None
         try:
-            for number_in_file, line in enumerate(log_lines(file), 1):
-                parser.feed(line, f"{name}:{number_in_file}")
+            for number_in_file, line in enumerate(raw_lines(file), 1):
+                parser.feed_raw(line, f"{name}:{number_in_file}")
         except StreamBrokenError as error:
             broken = (name, error)
     if broken is not None and not broken[1].is_cut:

@@ -6,19 +6,18 @@ whose driver was killed ends in a cut line. Damaged lines are left out. Both are
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-import msgspec
+from msgspec.structs import astuple
 
-from hydrotest.analysis.spark.event_fast import TASK_END, TaskEnd, decoded, is_task_end, task_end
+from hydrotest.analysis.spark.event_fast import TASK_END, TaskEnd, decoded, is_task_end, quick, task_end
 from hydrotest.analysis.spark.event_fields import Fields, OddEventError, needed, number, seconds, section, text, whole, wholes
 from hydrotest.analysis.spark.event_streams import StreamBrokenError
-from hydrotest.analysis.spark.event_tasks import task_of
-from hydrotest.analysis.spark.executors import Executors
-from hydrotest.analysis.spark.tasks import Execution, Group, Job, Outcome, Stage, Task
+from hydrotest.analysis.spark.event_tasks import StageEnds, TaskEnds
+from hydrotest.analysis.spark.executors import PEAKS, Executors
+from hydrotest.analysis.spark.tasks import Execution, Group, Job, Stage
 
 JOB_GROUP = "spark.jobGroup.id"
 DESCRIPTION = "spark.job.description"
@@ -28,7 +27,6 @@ TASK_CPUS = "spark.task.cpus"
 EXECUTOR_MEMORY = "spark.executor.memory"
 SUCCEEDED = "JobSucceeded"
 RESUBMITTED = "Resubmitted"
-EXECUTOR_LOST = "ExecutorLostFailure"
 
 
 class FlawKind(StrEnum):
@@ -130,11 +128,8 @@ class Parser:
         """Place of the previous line, if that was not JSON."""
         self._ended = False
         self._stages: dict[tuple[int, int], Stage] = {}
-        self._ids: dict[tuple[int, int], array[int]] = defaultdict(lambda: array("q"))
-        """For the tasks of each attempt of a stage, in the same order."""
+        self._ends = TaskEnds()
         self._repeated: dict[tuple[int, int], set[int]] = defaultdict(set)
-        self._lost_with: dict[tuple[int, int], dict[int, str | None]] = defaultdict(dict)
-        """Executors of tasks that ended with them."""
         self._last_s = 0.0
         """The latest time of an event, apart from tasks."""
         self._job_of: dict[int, Job] = {}
@@ -147,12 +142,20 @@ class Parser:
         """A file could not be read to its end."""
         self.log.flaws.append(Flaw(FlawKind.BROKEN, place=name, detail=str(error)))
 
+    def feed_raw(self, line: bytes, place: str) -> None:
+        """The same as `feed`, and faster: most lines are starts and ends of tasks."""
+        if (event := quick(line)) is None:
+            self.feed(line.decode(errors="replace"), place)
+            return
+        self._begin_line()
+        if isinstance(event, TaskEnd):
+            self._take_task_end(event)
+        else:
+            self._stages_entry((event.stage, event.attempt or 0)).running.add(event.info.task)
+
     def feed(self, line: str, place: str) -> None:
         """Takes a line; `place` helps a reader find it."""
-        self.log.lines += 1
-        if self._maybe_cut is not None:  # more follows: the line was not cut
-            self._skip(Skip.NOT_JSON, self._maybe_cut)
-            self._maybe_cut = None
+        self._begin_line()
         line = line.removeprefix("\ufeff").strip()
         if not line:
             self._skip(Skip.BLANK, place)
@@ -178,6 +181,12 @@ class Parser:
         except OddEventError:
             self._skip(Skip.ODD_EVENT, place)
 
+    def _begin_line(self) -> None:
+        self.log.lines += 1
+        if self._maybe_cut is not None:  # more follows: the line was not cut
+            self._skip(Skip.NOT_JSON, self._maybe_cut)
+            self._maybe_cut = None
+
     def _skip(self, why: Skip, place: str) -> None:
         self._skipped[why] += 1
         self._first_skipped = self._first_skipped or place
@@ -200,7 +209,8 @@ class Parser:
                 self._execution(event).ended_s = self._moment(event, "time")
                 self._execution(event).failure = text(event, "errorMessage") or None
             case "SparkListenerStageExecutorMetrics":
-                self.log.executors.note_peaks(_needed_text(event, "Executor ID"), section(event, "Executor Metrics") or {})
+                metrics = section(event, "Executor Metrics") or {}
+                self.log.executors.note_peaks(_needed_text(event, "Executor ID"), [metrics.get(name) for name in PEAKS])
             case "SparkListenerExecutorAdded":
                 info = section(event, "Executor Info") or {}
                 self.log.executors.add(_needed_text(event, "Executor ID"), whole(info, "Total Cores"), self._moment(event, "Timestamp"))
@@ -274,9 +284,9 @@ class Parser:
         return self._stages_entry(_attempt(event))
 
     def _stages_entry(self, key: tuple[int, int]) -> Stage:
-        if key not in self._stages:
-            self._stages[key] = Stage(*key)
-        return self._stages[key]
+        if (stage := self._stages.get(key)) is None:
+            stage = self._stages[key] = Stage(*key)
+        return stage
 
     def _take_stage(self, info: Fields, *, is_completed: bool) -> None:
         key = _attempt(info)
@@ -300,32 +310,22 @@ class Parser:
             self._profile_of[key] = profile
 
     def _take_task_end(self, end: TaskEnd) -> None:
-        attempt = end.attempt or 0
-        if attempt < 0:
-            raise OddEventError("the attempt of its stage is not known")
-        key, task_id = (end.stage, attempt), end.info.task
-        reason = end.reason.reason if end.reason is not None else None
-        if reason == RESUBMITTED:
-            self._repeated[key].add(task_id)
+        key, info = (end.stage, end.attempt or 0), end.info
+        if end.reason is not None and end.reason.reason == RESUBMITTED:
+            self._repeated[key].add(info.task)
             return
-        task = task_of(end)
-        if end.peaks and end.info.executor is not None:
-            self.log.executors.note_peaks(end.info.executor, end.peaks)
-        stage = self._stages_entry(key)
-        stage.running.discard(task_id)
-        if task is None:
-            stage.left_out += 1
-        else:
-            stage.tasks.append(task)
-            self._ids[key].append(task_id)
-            if reason == EXECUTOR_LOST:
-                self._lost_with[key][task_id] = end.info.executor
+        if end.peaks is not None and info.executor is not None:
+            self.log.executors.note_peaks(info.executor, astuple(end.peaks))
+        self._stages_entry(key).running.discard(info.task)
+        self._ends.add(end)
 
     def finish(self) -> EventLog:
         """All gathered data."""
         log = self.log
+        ends = self._ends.by_stage()
         for key, stage in self._stages.items():
-            self._settle(key, stage)
+            stage.left_out = self._ends.left_out[key]
+            self._settle(key, stage, ends.get(key))
         groups: dict[str, Group] = defaultdict(Group)
         for stage in sorted(self._stages.values(), key=_order):
             if stage.ran:
@@ -334,34 +334,19 @@ class Parser:
         for group in groups.values():
             group.cores = cores
         if log.ended_s is None:
-            last_s = max([self._last_s, *(task.finished_s for stage in self._stages.values() for task in stage.tasks)])
+            last_s = max([self._last_s, *(stage.span_s[1] for stage in self._stages.values() if stage.tasks)])
             log.ended_s = last_s or None
         log.groups = dict(groups)
         self._add_flaws()
         return log
 
-    def _settle(self, key: tuple[int, int], stage: Stage) -> None:
+    def _settle(self, key: tuple[int, int], stage: Stage, ends: StageEnds | None) -> None:
         """Sets what is known of a stage only at the end: its cores, and which of its tasks count."""
         stage.job = self._job_of.get(stage.number)
         stage.cpus = self._cpus_of.get(self._profile_of.get(key, 0), self.log.cpus)
         stage.slots = self.log.executors.slots(stage.cpus)
-        kept: list[Task] = []
-        seen: set[int] = set()
-        repeated, lost_with = self._repeated.get(key, set()), self._lost_with.get(key, {})
-        if not repeated and not lost_with and len(set(self._ids.get(key, ()))) == len(stage.tasks):
-            return
-        for task_id, ended in zip(self._ids.get(key, ()), stage.tasks, strict=True):
-            task = ended
-            if task_id in seen:
-                stage.duplicates += 1
-                continue
-            seen.add(task_id)
-            if task_id in repeated and task.outcome is Outcome.DONE:
-                task = msgspec.structs.replace(task, outcome=Outcome.REPEATED)
-            elif self.log.executors.was_wanted_away(lost_with.get(task_id)):
-                task = msgspec.structs.replace(task, outcome=Outcome.KILLED)
-            kept.append(task)
-        stage.tasks = kept
+        if ends is not None:
+            stage.tasks, stage.duplicates = ends.settled(self._repeated.get(key, set()), self.log.executors.was_wanted_away)
 
     def _add_flaws(self) -> None:
         log = self.log

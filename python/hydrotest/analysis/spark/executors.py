@@ -4,7 +4,7 @@ removed."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -35,8 +35,8 @@ _REMOVALS = (
 )
 
 
-PEAKS = frozenset({"JVMHeapMemory", "JVMOffHeapMemory", "OnHeapExecutionMemory", "OnHeapStorageMemory", "ProcessTreeJVMRSSMemory"})
-"""Of Spark's ExecutorMetricType, what helps to size an executor."""
+PEAKS = ("JVMHeapMemory", "JVMOffHeapMemory", "OnHeapExecutionMemory", "OnHeapStorageMemory", "ProcessTreeJVMRSSMemory")
+"""Of Spark's ExecutorMetricType, in its order, what helps to size an executor."""
 
 
 def removal(reason: str | None) -> Removal:
@@ -73,13 +73,13 @@ class Executors:
         self.cores_of[executor] = cores
         self._changes.append((executor, cores or 0, at_s))
 
-    def note_peaks(self, executor: str, metrics: Mapping[str, object]) -> None:
-        """Takes Spark's own peaks of an executor: of a stage, or since its last heartbeat."""
+    def note_peaks(self, executor: str, found: Sequence[object]) -> None:
+        """Takes Spark's own peaks of an executor, in the order of `PEAKS`: of a stage, or since its last heartbeat."""
         known = self.peak_bytes.get(executor)
         if known is None:
             known = self.peak_bytes[executor] = {}
-        for name, value in metrics.items():
-            if name in PEAKS and isinstance(value, int) and value > known.get(name, 0):
+        for name, value in zip(PEAKS, found, strict=True):
+            if value and isinstance(value, int) and value > known.get(name, 0):
                 known[name] = value
 
     def remove(self, executor: str, reason: str | None, at_s: float | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 from hydrotest.analysis.spark.event_log import EventLog, FlawKind, read_event_log
@@ -95,7 +95,7 @@ def _row(
         tasks_per_stage=group.tasks_per_stage, stages=len(group.stages),
         input_bytes=int(group.total("input_bytes")), shuffle_read_bytes=int(group.total("shuffle_read_bytes")),
         shuffle_write_bytes=int(group.total("shuffle_write_bytes")), remote_bytes=int(group.total("remote_bytes")),
-        tasks_by_host=dict(Counter(task.host or "null" for stage in group.stages for task in stage.tasks)),
+        tasks_by_host=group.tasks_by_host,
         skew=max((stage.skew for stage in group.stages if stage.skew is not None), default=None),
         max_shuffle_read_s=group.largest("fetch_wait_s"), max_shuffle_write_s=group.largest("shuffle_write_s"),
         total_s=median, total_s_low=mean.low, total_s_high=mean.high, runs=len(times),

@@ -4,69 +4,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from statistics import median
-from typing import Any
 
-import msgspec
+import numpy as np
 
+from hydrotest.analysis.spark.task_table import (
+    DURATION,
+    NO_TASKS,
+    Outcome,
+    Place,
+    Task,
+    TaskTable,
+    largest_of_known,
+    median_of,
+    sum_of_known,
+)
 
-class Outcome(StrEnum):
-    """How an attempt of a task ended."""
-
-    DONE = "done"
-    FAILED = "failed"
-    KILLED = "killed"
-    """Another attempt was faster, or it was no longer needed. Like Spark's own UI, this counts attempts whose
-    commit was denied, too."""
-    REPEATED = "repeated"
-    """It was done, but its output was lost with its executor and repeated (`Resubmitted`)."""
-
-
-class Task(msgspec.Struct, frozen=True, gc=False):
-    """One attempt of a task; times in seconds, sizes in bytes. None: not in the log. An attempt that was
-    killed before it started has only its times, and older logs lack what Spark did not yet count."""
-
-    launched_s: float
-    finished_s: float
-    outcome: Outcome
-    host: str | None
-    locality: str | None
-    index: int | None = None
-    """The task of its stage."""
-    run_s: float | None = None
-    cpu_s: float | None = None
-    gc_s: float | None = None
-    deserialise_s: float | None = None
-    serialise_s: float | None = None
-    scheduler_delay_s: float | None = None
-    """The rest of its duration: sending it out, and the report of its end, as in Spark's own UI
-    (AppStatusUtils.schedulerDelay)."""
-    getting_result_s: float | None = None
-    fetch_wait_s: float | None = None
-    shuffle_write_s: float | None = None
-    input_bytes: int | None = None
-    output_bytes: int | None = None
-    shuffle_read_bytes: int | None = None
-    remote_bytes: int | None = None
-    remote_blocks: int | None = None
-    local_blocks: int | None = None
-    shuffle_write_bytes: int | None = None
-    spill_bytes: int | None = None
-    """On disk."""
-    memory_spill_bytes: int | None = None
-    """The same before it was serialised."""
-    result_bytes: int | None = None
-    peak_memory_bytes: int | None = None
-    """Most execution memory that it held at a time."""
-    is_speculative: bool = False
-    executor: str | None = None
-
-    @property
-    def duration_s(self) -> float:
-        """From its launch to its end, as the driver saw it."""
-        return self.finished_s - self.launched_s
+__all__ = ["Doubt", "Execution", "Group", "Job", "Outcome", "Stage", "Task", "doubt_of"]
 
 
 @dataclass(eq=False)
@@ -135,7 +90,7 @@ class Stage:
     """Cores of each of its tasks."""
     slots: int | None = None
     """Most of its tasks that could run at a time."""
-    tasks: list[Task] = field(default_factory=list)
+    tasks: Sequence[Task] = field(default_factory=lambda: NO_TASKS)
     running: set[int] = field(default_factory=set)
     """Attempts of tasks (their IDs) with a start in the log, and no end."""
     left_out: int = 0
@@ -143,39 +98,46 @@ class Stage:
     duplicates: int = 0
     """Repeated ends in the log."""
 
+    @property
+    def table(self) -> TaskTable:
+        """Its tasks, in columns."""
+        return TaskTable.of(self.tasks)
+
     def total(self, what: str) -> float:
         """Sum of one of the tasks' figures, over the known ones; 0 without any."""
-        return float(sum(self._known(what)))
+        return sum_of_known(self.table.figure(what)) or 0.0
 
     def known_total(self, what: str) -> float | None:
         """Sum of one of the tasks' figures; None if no task has it."""
-        return float(sum(known)) if (known := self._known(what)) else None
+        return sum_of_known(self.table.figure(what))
 
     def largest(self, what: str) -> float | None:
         """Largest of one of the tasks' figures; None if no task has it."""
-        return float(max(known)) if (known := self._known(what)) else None
-
-    def _known(self, what: str) -> list[Any]:
-        return [value for task in self.tasks if (value := getattr(task, what)) is not None]
+        return largest_of_known(self.table.figure(what))
 
     def count(self, outcome: Outcome) -> int:
         """Attempts of tasks with this outcome."""
-        return sum(task.outcome is outcome for task in self.tasks)
+        return self.table.outcomes[outcome]
 
     @property
-    def done_tasks(self) -> list[Task]:
+    def span_s(self) -> tuple[float, float]:
+        """Its first launch and its last end; wall time. It has tasks."""
+        return float(self.table.figure("launched_s").min()), float(self.table.figure("finished_s").max())
+
+    @property
+    def done_tasks(self) -> TaskTable:
         """Attempts that count: completed ones."""
-        return [task for task in self.tasks if task.outcome is Outcome.DONE]
+        return self.table.done
 
     @property
     def done(self) -> int:
         """Completed tasks: each once, however many of its attempts completed."""
-        return _different(self.done_tasks)
+        return self.done_tasks.different
 
     @property
     def tried(self) -> int:
         """Tasks with an attempt that ended."""
-        return _different(self.tasks)
+        return self.table.different
 
     @property
     def ran(self) -> bool:
@@ -195,25 +157,29 @@ class Stage:
     def skew(self) -> float | None:
         """The longest task's duration over the median one's; None without tasks, or if their times are too
         short to measure."""
-        durations = [task.duration_s for task in self.done_tasks]
-        middle = median(durations) if durations else 0.0
-        return max(durations) / middle if middle > 0 else None
+        durations = self.done_tasks.figure(DURATION)
+        middle = median_of(durations) if len(durations) else 0.0
+        return float(durations.max()) / middle if middle > 0 else None
 
     @property
     def tail_s(self) -> float | None:
         """From the end of nine tenths of its tasks to its last end; None with fewer than ten."""
-        ends = sorted(task.finished_s for task in self.done_tasks)
-        return ends[-1] - ends[math.ceil(0.9 * len(ends)) - 1] if len(ends) >= 10 else None
+        if len(self.done_tasks) < 10:
+            return None
+        ends = np.sort(self.done_tasks.figure("finished_s"))
+        return float(ends[-1] - ends[math.ceil(0.9 * len(ends)) - 1])
 
     @property
     def wasted_s(self) -> float:
         """Seconds of attempts that did not count."""
-        return float(sum(task.duration_s for task in self.tasks if task.outcome is not Outcome.DONE))
+        if self.done_tasks is self.table:
+            return 0.0
+        return float(sum(self.table.figure(DURATION)[~self.table.have(Outcome.DONE)].tolist()))
 
     @property
     def localities(self) -> dict[str, int]:
         """Number of tasks by locality of their data."""
-        return dict(Counter(task.locality for task in self.tasks if task.locality is not None))
+        return _by([self.table], lambda place: place.locality)
 
     @property
     def seconds(self) -> float | None:
@@ -221,9 +187,14 @@ class Stage:
         return None if self.submitted_s is None or self.completed_s is None else self.completed_s - self.submitted_s
 
 
-def _different(tasks: list[Task]) -> int:
-    indices = [task.index for task in tasks if task.index is not None]
-    return len(set(indices)) + len(tasks) - len(indices)
+def _by(tables: Iterable[TaskTable], what: Callable[[Place], str | None]) -> dict[str, int]:
+    """Number of tasks by something of their places, if it is known."""
+    found: Counter[str] = Counter()
+    for table in tables:
+        for place, tasks in table.places.items():
+            if (name := what(place)) is not None:
+                found[name] += tasks
+    return dict(found)
 
 
 @dataclass
@@ -242,6 +213,11 @@ class Group:
     def total(self, what: str) -> float:
         """Sum of one of the tasks' figures, over the known ones."""
         return float(sum(stage.total(what) for stage in self.stages))
+
+    @property
+    def tasks_by_host(self) -> dict[str, int]:
+        """Number of attempts of tasks by their host; `null` if it is not known."""
+        return _by((stage.table for stage in self.stages), lambda place: place.host or "null")
 
     def largest(self, what: str) -> float:
         """Largest of one of the tasks' figures; 0 without tasks."""

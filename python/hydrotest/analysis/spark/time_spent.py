@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hydrotest.analysis.spark.tasks import Doubt, Group, Job, Outcome, Stage, Task, doubt_of
+from hydrotest.analysis.spark.task_table import DURATION, TaskTable, Values, or_zero, sum_of_known, summed
+from hydrotest.analysis.spark.tasks import Doubt, Group, Job, Outcome, Stage, doubt_of
 from hydrotest.summary.event_log import StageRow
 from hydrotest.summary.spark import Doubt as DoubtRow
 from hydrotest.summary.spark import JobTime
@@ -28,21 +28,28 @@ def _sum(*values: float | None) -> float | None:
     return sum(known) if known else None
 
 
-def _cpu(task: Task) -> float | None:
-    if task.cpu_s is None or task.run_s is None:
-        return task.cpu_s
-    return min(task.cpu_s, max(0.0, task.run_s - (task.gc_s or 0.0)))
+def _both(tasks: TaskTable, one: str, other: str) -> Values:
+    """The sum of two figures, where at least one is known."""
+    first, second = tasks.figure(one), tasks.figure(other)
+    return np.where(np.isnan(first) & np.isnan(second), np.nan, or_zero(first) + or_zero(second))
 
 
-PARTS: dict[str, Callable[[Task], float | None]] = {
+def _cpu(tasks: TaskTable) -> Values:
+    """No more than the task ran, apart from its garbage collection."""
+    cpu_s, run_s = tasks.figure("cpu_s"), tasks.figure("run_s")
+    most_s = np.maximum(0.0, run_s - or_zero(tasks.figure("gc_s")))
+    return np.where(np.isnan(run_s), cpu_s, np.minimum(cpu_s, most_s))
+
+
+PARTS: dict[str, Callable[[TaskTable], Values]] = {
     "cpu": _cpu,
-    "network wait": lambda task: task.fetch_wait_s,
-    "shuffle write": lambda task: task.shuffle_write_s,
-    "garbage collection": lambda task: task.gc_s,
-    "scheduler": lambda task: _sum(task.scheduler_delay_s, task.getting_result_s),
-    "serialisation": lambda task: _sum(task.deserialise_s, task.serialise_s),
+    "network wait": lambda tasks: tasks.figure("fetch_wait_s"),
+    "shuffle write": lambda tasks: tasks.figure("shuffle_write_s"),
+    "garbage collection": lambda tasks: tasks.figure("gc_s"),
+    "scheduler": lambda tasks: _both(tasks, "scheduler_delay_s", "getting_result_s"),
+    "serialisation": lambda tasks: _both(tasks, "deserialise_s", "serialise_s"),
 }
-"""Seconds of each task by activity; None is unknown. The rest of its duration is `other`: disk reads, waiting
+"""Seconds of each task by activity. The rest of its duration is `other`: disk reads, waiting
 for a core, and unknown time. CPU that compresses while a shuffle is written counts in both: parts are bounded
 by the rest, in this order."""
 OTHER = "other"
@@ -77,55 +84,43 @@ def makespan(durations: Sequence[float], slots: int) -> float:
     """How long tasks take in so many slots; each goes to the slot that is free first."""
     if len(durations) <= slots:
         return max(durations, default=0.0)
-    free = [0.0] * max(1, slots)
+    free, take = [0.0] * max(1, slots), heapq.heapreplace
     for duration in durations:
-        heapq.heapreplace(free, free[0] + duration)
+        take(free, free[0] + duration)
     return max(free)
 
 
 def stage_time(stage: Stage) -> StageTime:
     """Its length is the time from its first launch to its last end. The length without a part is unknown if
     its slots are."""
-    tasks = sorted(stage.done_tasks, key=lambda task: task.launched_s)
-    durations, split = _split(tasks)
-    begin, end = min((task.launched_s for task in tasks), default=0.0), max((task.finished_s for task in tasks), default=0.0)
-    seconds = end - begin
-    busy = sum(durations.tolist())
-    totals: dict[str, float | None] = {part: _total(values) if tasks else 0.0 for part, values in split.items()}
+    tasks = stage.done_tasks.by_launch
+    durations, split = tasks.figure(DURATION), tasks.derived(parts_of)
+    in_order = durations.tolist()
+    seconds = float(tasks.figure("finished_s").max() - tasks.figure("launched_s").min()) if tasks else 0.0
+    busy = sum(in_order)
+    totals = {part: sum_of_known(values) if tasks else 0.0 for part, values in split.items()}
     ideal: dict[str, float | None] = {}
-    laid_out = makespan(durations.tolist(), stage.slots or 1) if tasks else 0.0
+    laid_out = makespan(in_order, stage.slots or 1)
     for part, values in split.items():
         if stage.slots is None or totals[part] is None:
             ideal[part] = None
             continue
-        without = laid_out if not totals[part] else makespan((durations - np.nan_to_num(values)).tolist(), stage.slots)
+        without = laid_out if not totals[part] else makespan((durations - or_zero(values)).tolist(), stage.slots)
         ideal[part] = seconds * without / laid_out if laid_out > 0 else seconds
-    longest = max(durations.tolist(), default=0.0)
+    longest = max(in_order, default=0.0)
     cores_used = stage.cpus * busy / seconds if seconds > 0 else 0.0
     return StageTime(stage.number, stage.attempt, stage.name, stage.done, seconds, totals, ideal, longest, cores_used, stage.doubt)
 
 
-Values = npt.NDArray[np.float64]
-
-
-def _split(tasks: Sequence[Task]) -> tuple[Values, dict[str, Values]]:
-    """Durations, and how each is split by part: an array for each part, not a number where it is unknown. `parts_of` of all tasks at once:
-    known parts of a task add up to its duration."""
-    durations = np.array([task.duration_s for task in tasks], dtype=float)
-    left = durations.copy()
+def parts_of(tasks: TaskTable) -> dict[str, Values]:
+    """How each task's duration is split by part: known parts of a task add up to it."""
+    left = tasks.figure(DURATION)
     found = {}
     for name, seconds in PARTS.items():
-        stated = np.array([seconds(task) for task in tasks], dtype=float)
-        found[name] = np.minimum(left, np.maximum(0.0, stated))  # both keep what is not a number
-        left = left - np.nan_to_num(found[name])
+        found[name] = np.minimum(left, np.maximum(0.0, seconds(tasks)))  # both keep what is not a number
+        left = left - or_zero(found[name])
     found[OTHER] = left
-    return durations, found
-
-
-def _total(values: Values) -> float | None:
-    """In the order of the tasks, as sums of figures are; None without any known."""
-    known = values[~np.isnan(values)]
-    return sum(known.tolist()) if len(known) else None
+    return found
 
 
 def critical_path_s(stages: Sequence[Stage]) -> float:
@@ -139,7 +134,7 @@ def critical_path_s(stages: Sequence[Stage]) -> float:
     parents: dict[int, list[int]] = {}
     jobs: dict[int, Job | None] = {}
     for stage in stages:
-        longest[stage.number] += max((task.duration_s for task in stage.done_tasks), default=0.0)
+        longest[stage.number] += max(stage.done_tasks.figure(DURATION).tolist(), default=0.0)
         parents[stage.number] = stage.parents
         jobs[stage.number] = stage.job
     stages_of: dict[Job, list[int]] = defaultdict(list)
@@ -169,7 +164,7 @@ def critical_path_s(stages: Sequence[Stage]) -> float:
 def cores_max(stages: Sequence[Stage]) -> float | None:
     """Most cores that it can use: all its work over its critical path; None if it did nothing."""
     path = critical_path_s(stages)
-    work = sum(task.duration_s * stage.cpus for stage in stages for task in stage.done_tasks)
+    work = summed(stage.done_tasks.figure(DURATION) * stage.cpus for stage in stages)
     return work / path if path > 0 else None
 
 
@@ -202,10 +197,9 @@ def wall_shares_s(stages: Sequence[Stage]) -> dict[tuple[int, int], float]:
     cores each keeps busy on average."""
     spans = []
     for stage in stages:
-        tasks = stage.tasks
-        if tasks:
-            begin, end = min(task.launched_s for task in tasks), max(task.finished_s for task in tasks)
-            busy = sum(task.duration_s for task in tasks) * stage.cpus
+        if stage.tasks:
+            begin, end = stage.span_s
+            busy = stage.total(DURATION) * stage.cpus
             spans.append(((stage.number, stage.attempt), begin, end, busy / (end - begin) if end > begin else 0.0))
     moments = sorted({moment for _, begin, end, _ in spans for moment in (begin, end)})
     starts: dict[float, list[int]] = defaultdict(list)
@@ -255,7 +249,7 @@ def _time_row(stage: Stage, stated: StageTime, share_s: float) -> StageRow:
         shuffle_write_bytes=whole("shuffle_write_bytes"), spill_bytes=whole("spill_bytes"), result_bytes=whole("result_bytes"),
         remote_blocks=whole("remote_blocks"), local_blocks=whole("local_blocks"),
         max_shuffle_read_s=stage.largest("fetch_wait_s"), max_shuffle_write_s=stage.largest("shuffle_write_s"),
-        share_s=share_s, tail_s=stage.tail_s, speculative_tasks=sum(task.is_speculative for task in stage.tasks), wasted_s=stage.wasted_s,
+        share_s=share_s, tail_s=stage.tail_s, speculative_tasks=stage.table.speculative, wasted_s=stage.wasted_s,
         peak_task_memory_bytes=largest_whole("peak_memory_bytes"), localities=stage.localities, doubt=doubt_row(stated.doubt),
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from hydrotest.cli.output import out_console, print_json
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE
-from hydrotest.report.terminal import print_text
+from hydrotest.report.printing import print_text
 from hydrotest.run.lifecycle.doctor import Finding, examine
 
 

@@ -15,6 +15,7 @@ from hydrotest.analysis.spark.tasks import doubt_of
 from hydrotest.analysis.spark.time_spent import cores_max, critical_path_s, stage_times, time_rows
 from hydrotest.cli.output import out_console, print_json
 from hydrotest.errors import EXIT_DONE, BadInputError
+from hydrotest.report.printing import print_head, print_sheet, print_text
 from hydrotest.report.spark import doubt_sentences, log_sheet, spark_sentences, stage_sheet, where_sheet
 from hydrotest.report.spark_log import (
     change_sentences,
@@ -27,7 +28,6 @@ from hydrotest.report.spark_log import (
     rest_sentence,
     time_sentences,
 )
-from hydrotest.report.terminal import print_head, print_sheet, print_text
 from hydrotest.report.wording.problem import log_flaw_words
 
 
