@@ -13,6 +13,7 @@ from jsonschema import Draft7Validator
 
 from hydrotest.kinds.registry import HOSTS, SYSTEMS, TESTS, WORKLOADS
 from hydrotest.spec.lines import parse_document
+from hydrotest.systems.pip import PipBundle
 
 ECHO = Path(__file__).parent / "extension"
 HYDROTEST = Path(sys.executable).parent / "hydrotest"
@@ -115,7 +116,6 @@ import asyncio, sys
 from pathlib import Path
 from hydrotest.hosts.catalogue import make_host_pool
 from hydrotest.spec.load import load_experiment
-from hydrotest.systems.pip import PipBundle
 experiment, _ = load_experiment(Path(sys.argv[1]))
 site = asyncio.run(make_host_pool(experiment, Path("/data")))
 print(*(f"{name} {host.data_directory}" for name, host in site.hosts.items()), sep=chr(10))
