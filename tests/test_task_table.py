@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import statistics
+import weakref
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,3 +98,16 @@ def test_what_follows_from_the_figures_is_calculated_once_for_all() -> None:
 def test_numbers_that_are_whole_stay_so() -> None:
     (task,) = TaskTable.of([Task(1.0, 2.0, Outcome.DONE, None, None, index=3, input_bytes=4)])
     assert (repr(task.index), repr(task.input_bytes), task.run_s, task.duration_s) == ("3", "4", None, 1.0)
+
+
+@pytest.mark.parametrize("last", [Outcome.DONE, Outcome.FAILED])
+def test_a_table_that_nobody_holds_is_gone(last: Outcome) -> None:
+    table = TaskTable.of([Task(2.0, 3.0, Outcome.DONE, None, None), Task(1.0, 2.0, last, None, None)])
+    assert table.done.by_launch.different == len(table.done)
+    held = weakref.ref(table)
+    gc.disable()
+    try:
+        del table
+        assert held() is None
+    finally:
+        gc.enable()
