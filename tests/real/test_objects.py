@@ -50,7 +50,7 @@ search: {{repeats: 3}}
 BYTES = 4 * (20 << 20)
 
 
-def test_objects_are_written_whole_and_in_parts_and_read_in_ranges(tmp_path: Path) -> None:
+async def test_objects_are_written_whole_and_in_parts_and_read_in_ranges(tmp_path: Path) -> None:
     (tmp_path / "objects.yaml").write_text(OWN.format(data=tmp_path / "data"))
     argv = [str(HYDROTEST), "run", str(tmp_path / "objects.yaml"), "--out", str(tmp_path / "run")]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
