@@ -169,3 +169,14 @@ def test_rate_and_rows_of_a_scenario(tmp_path: Path) -> None:
     assert made.experiment["workloads"]["store"]["keys"] == f"uniform(0, {ROWS_MAX})"
     assert notes_of(made, "scenarios: rampup: cycles") == {(Fate.CHANGED, Why.ALL_ROWS)}
     assert notes_of(made, "scenarios: main: threads") == {(Fate.LEFT_OUT, Why.OPEN_LOOP)}
+
+
+@pytest.mark.parametrize("recipe", ["Mod(abc)", "Hash(); Mod(0)", "Mod(-5)", "Zipf(10,abc)", "Div(1e400)"])
+def test_odd_arguments_have_no_counterpart(recipe: str) -> None:
+    assert made_of(recipe, 1_000) is None
+
+
+def test_fractions_are_not_kept() -> None:
+    found = made_of("Uniform(0.0,1.0)", 1_000)
+    assert found is not None
+    assert not found.is_exact

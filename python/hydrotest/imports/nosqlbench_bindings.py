@@ -49,7 +49,14 @@ def columns_of(cql: str) -> dict[str, str]:
 
 
 def made_of(recipe: str, rows: int) -> Made | None:
-    """What a recipe makes of a row's number; None where hydrotest has no counterpart."""
+    """What a recipe makes of a row's number; None where hydrotest has no counterpart, or arguments are no numbers."""
+    try:
+        return _made_of(recipe, rows)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _made_of(recipe: str, rows: int) -> Made | None:
     steps = [step for text in recipe.split(";") if text.strip() and (step := _STEP.fullmatch(text)) is not None]
     if len(steps) < sum(1 for text in recipe.split(";") if text.strip()):
         return None
@@ -61,6 +68,8 @@ def made_of(recipe: str, rows: int) -> Made | None:
     match names:
         case []:
             return Made("row")
+        case ["Mod"] if _number(calls[0][1]) < 1:
+            return None
         case ["Mod"]:
             return Made("row" if _number(calls[0][1]) >= rows else f"row % {_number(calls[0][1]):.0f}")
         case ["Div"]:
@@ -77,10 +86,11 @@ def made_of(recipe: str, rows: int) -> Made | None:
 def _drawn(name: str, given: list[str], shift: float) -> Made | None:
     numbers = [_number([one]) for one in given if not one.startswith("'")]
     match name, numbers:
-        case "Mod", [count]:
+        case "Mod", [count] if count >= 1:
             return Made(f"uniform(0, {count:.0f})")
         case (("Uniform" | "HashRange"), [low, high]) if 0 <= low < high:
-            return Made(f"uniform({low:.0f}, {high + 1:.0f})")
+            # Without an `L` it is of fractions, too: of those only the whole numbers are kept.
+            return Made(f"uniform({low:.0f}, {high + 1:.0f})", is_exact=low.is_integer() and high.is_integer() and high > 1)
         case "HashRange", [high] if high > 0:
             return Made(f"uniform(0, {high:.0f})")
         case "Normal", [mean, sd] if sd > 0 and mean + shift + SDS * sd >= 1:

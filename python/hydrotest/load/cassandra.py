@@ -77,12 +77,22 @@ async def scan(host: Host, cluster: Cluster, keyspace: str, workload: CassandraL
     level = workload.consistency if workload.consistency not in ("ANY", "EACH_QUORUM") else "ONE"
     question = {"query": "scan", "cluster": cluster.wire(), "keyspace": keyspace, "shape": _shape(workload), "consistency": level,
                 "rows_per_s": rows_per_s}  # fmt: skip
-    row_s = max(
-        1 / min(SCAN_ROWS_PER_S_MIN, rows_per_s or SCAN_ROWS_PER_S_MIN), workload.columns * workload.column_size / SCAN_BYTES_PER_S_MIN
-    )
-    patience = Patience.of(an_answer=ASK.seconds, all_rows=workload.keys.size * row_s)
+    patience = Patience.of(an_answer=ASK.seconds, all_rows=_reading_s(workload, rows_per_s))
     result: dict[str, Any] = await ask(host, "query", {"cassandra": question}, patience)
     return result
+
+
+def _reading_s(workload: CassandraLoad, rows_per_s: float | None = None) -> float:
+    """The longest time in which all rows of a table are read; `rows_per_s`: no faster than that."""
+    each_s = 1 / min(SCAN_ROWS_PER_S_MIN, rows_per_s or SCAN_ROWS_PER_S_MIN)
+    return workload.keys.size * max(each_s, _row_bytes(workload) / SCAN_BYTES_PER_S_MIN)
+
+
+def _row_bytes(workload: CassandraLoad) -> float:
+    """The largest row, of tables of the user's own without what has no size in the file."""
+    if not workload.table:
+        return workload.columns * workload.column_size
+    return sum(maker.drawn.high for maker in workload.values.values() if maker.make == "bytes" and maker.drawn is not None)
 
 
 async def compare_views(host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad) -> list[dict[str, Any]]:
@@ -92,7 +102,7 @@ async def compare_views(host: Host, cluster: Cluster, keyspace: str, workload: C
     """
     question = {"query": "views", "cluster": cluster.wire(), "keyspace": keyspace, "patience_s": VIEWS_S_MAX}
     # Each view and its table are read once more when the time is over.
-    reading_s = 4 * len(workload.table) * workload.keys.size / SCAN_ROWS_PER_S_MIN
+    reading_s = 4 * len(workload.table) * _reading_s(workload)
     patience = Patience.of(an_answer=ASK.seconds, views_to_follow=VIEWS_S_MAX, all_rows=reading_s)
     return list(await ask(host, "query", {"cassandra": question}, patience))
 

@@ -29,22 +29,40 @@ pub(crate) struct Compared {
     /// Rows that only the view has.
     extra_first: u64,
     extra: u64,
-    /// When the look began that found both the same, in seconds since the first one began; None where none did.
+    /// When the look began that found both the same, in seconds since the first one at this view; None where none did.
     settled_s: Option<f64>,
 }
 
-/// Compares each view of a keyspace with its table until they hold the same rows, for as long as `patience` at most.
+/// Compares each view of a keyspace with its table until they hold the same rows, for as long as `patience` at most. All are
+/// looked at in turns, so that none waits for another.
 pub(crate) async fn compare(session: &Session, keyspace: &str, patience: Duration) -> Result<Vec<Compared>> {
     let begun = Instant::now();
-    let mut compared = Vec::new();
-    for view in views(session, keyspace).await? {
-        compared.push(
-            settled(session, keyspace, &view, (begun, patience))
+    let views = views(session, keyspace).await?;
+    let mut found: Vec<Option<(Instant, Compared)>> = views.iter().map(|_| None).collect();
+    loop {
+        for (view, known) in views.iter().zip(&mut found) {
+            if known.as_ref().is_some_and(|(_, one)| one.settled_s.is_some()) {
+                continue;
+            }
+            let at = Instant::now();
+            let mut one = look(session, keyspace, view)
                 .await
-                .with_context(|| format!("{} and {} cannot be compared", view.name, view.table))?,
-        );
+                .with_context(|| format!("{} and {} cannot be compared", view.name, view.table))?;
+            let mut first_at = at;
+            if let Some((before, first)) = known.take() {
+                (one.missing_first, one.extra_first) = (first.missing_first, first.extra_first);
+                first_at = before;
+            }
+            let is_same = one.missing + one.extra == 0;
+            one.settled_s = is_same.then(|| (at - first_at).as_secs_f64());
+            *known = Some((first_at, one));
+        }
+        let are_same = found.iter().flatten().all(|(_, one)| one.settled_s.is_some());
+        if are_same || begun.elapsed() + PAUSE > patience {
+            return Ok(found.into_iter().flatten().map(|(_, one)| one).collect());
+        }
+        tokio::time::sleep(PAUSE).await;
     }
-    Ok(compared)
 }
 
 struct View {
@@ -99,34 +117,21 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-async fn settled(
-    session: &Session,
-    keyspace: &str,
-    view: &View,
-    (begun, patience): (Instant, Duration),
-) -> Result<Compared> {
-    let mut first = None;
-    loop {
-        let at = begun.elapsed();
-        let own = hashes(session, view, view.select(keyspace, false)).await?;
-        let its = hashes(session, view, view.select(keyspace, true)).await?;
-        let (missing, extra) = apart(&own, &its);
-        let (missing_first, extra_first) = *first.get_or_insert((missing, extra));
-        let is_same = missing + extra == 0;
-        if is_same || begun.elapsed() + PAUSE > patience {
-            return Ok(Compared {
-                view: view.name.clone(),
-                table: view.table.clone(),
-                rows: own.len() as u64,
-                missing_first,
-                missing,
-                extra_first,
-                extra,
-                settled_s: is_same.then_some(at.as_secs_f64()),
-            });
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
+/// How a view and its table differ now.
+async fn look(session: &Session, keyspace: &str, view: &View) -> Result<Compared> {
+    let own = hashes(session, view, view.select(keyspace, false)).await?;
+    let its = hashes(session, view, view.select(keyspace, true)).await?;
+    let (missing, extra) = apart(&own, &its);
+    Ok(Compared {
+        view: view.name.clone(),
+        table: view.table.clone(),
+        rows: own.len() as u64,
+        missing_first: missing,
+        missing,
+        extra_first: extra,
+        extra,
+        settled_s: None,
+    })
 }
 
 /// A hash of each row that can be in the view, sorted.
