@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +16,6 @@ from hydrotest.imports.omb_tests import LATER, make_tests
 from hydrotest.imports.yaml_lines import Lined, read_lined
 from hydrotest.spec.kafka_produce import PRODUCED_PARTITIONS_MAX, PRODUCERS_MAX
 
-PRODUCERS_PER_THREAD = 100
-"""Of a generator: a thread looks after the connections of all its producers in turn."""
 KEYS = 10_000
 """OMB makes so many keys beforehand (`RandomGenerator`)."""
 _PLACEHOLDER = re.compile(r"\$\{[^}:]+:-([^}]*)\}")
@@ -132,8 +129,6 @@ class _Workload:
         producers = min(asked, PRODUCERS_MAX, max(1, PRODUCED_PARTITIONS_MAX // (topics * max(1, self.lined.whole("partitionsPerTopic")))))
         if producers > 1:
             self.produce["producers"] = producers
-        if (threads := math.ceil(producers / PRODUCERS_PER_THREAD)) > 1:
-            self.produce["threads"] = threads
         if producers == asked:
             self.out.kept(f"producersPerTopic: {value}", f"producers: {producers}", **where)
         else:

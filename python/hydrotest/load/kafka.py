@@ -89,13 +89,13 @@ def producers(name: str, workload: KafkaProduce, hosts: Sequence[Host], cluster:
     }  # fmt: skip
     return [
         Generator.of_share(name, workload, share, "produce", settings | {"records": _records(workload, payload and payload(share.host))})
-        for share in shared(load, workload.threads, hosts)
+        for share in shared(load, workload.threads_each, hosts)
     ]
 
 
 def first_id(workload: KafkaProduce, generators: int, trial: int) -> int:
     """The first id of the producers of a trial; the others follow (rust/kafka/src/client.rs)."""
-    own = generators * workload.threads * math.ceil(workload.producers_each / workload.threads)
+    own = generators * workload.threads_each * math.ceil(workload.producers_each / workload.threads_each)
     each = max(PRODUCERS_PER_TRIAL, own)
     return trial % (IDS_MAX // each) * each
 

@@ -58,6 +58,7 @@ PARTITIONS_MAX = 100_000
 REQUESTS_MAX = 1_000
 PRODUCERS_MAX = 1_000
 """Of a generator."""
+PRODUCERS_PER_THREAD = 100
 PRODUCED_PARTITIONS_MAX = 1_000_000
 """Partitions of all producers of a generator: each has batches and an account of its own for each."""
 IDEMPOTENT_REQUESTS_MAX = 5
@@ -129,7 +130,9 @@ class KafkaProduce(Scheduled):
         description="Makes them log records, which a dataflow reads. Each has a level, by these weights, e.g. {info: 8, warning: "
         "1, error: 1}. The level is in capitals, padded to 8 B, after the 24 B that account for the record.",
     )
-    threads: Count = Field(1, description="Generator threads, sharing one schedule.")
+    threads: Count | None = Field(
+        None, description="Threads of each generator, sharing one schedule. If not given, one for each hundred `producers`."
+    )
     producers: Count | None = Field(
         None,
         le=PRODUCERS_MAX,
@@ -140,7 +143,12 @@ class KafkaProduce(Scheduled):
     @property
     def producers_each(self) -> int:
         """Producers of each generator."""
-        return self.threads if self.producers is None else self.producers
+        return self.threads_each if self.producers is None else self.producers
+
+    @property
+    def threads_each(self) -> int:
+        """Threads of each generator. One looks after all its connections in turn, so that with more its rounds take longer."""
+        return self.threads or math.ceil((self.producers or 1) / PRODUCERS_PER_THREAD)
 
     @property
     def value_sizes(self) -> Distribution:
@@ -220,7 +228,7 @@ class KafkaProduce(Scheduled):
 
     @property
     def thread_count(self) -> int:
-        return self.threads
+        return self.threads_each
 
     def check(self, name: str, experiment: Experiment, checker: Checker) -> None:
         super().check(name, experiment, checker)
@@ -276,7 +284,7 @@ class KafkaProduce(Scheduled):
                 )
 
     def _check_producers(self, place: Path_, checker: Checker) -> None:
-        if self.producers_each < self.threads:
+        if self.producers_each < self.threads_each:
             raise checker.fail((*place, "producers"), f"{self.producers} producers are too few for {self.threads} threads: some would have none",
                                "Take more, or fewer threads.")  # fmt: skip
         if self.producers_each * self.partitions_in_all > PRODUCED_PARTITIONS_MAX:
