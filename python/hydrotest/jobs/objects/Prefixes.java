@@ -104,9 +104,9 @@ public final class Prefixes {
       if (keepsVersions()) {
         return refused(step, "Versioned", "the bucket keeps versions");
       }
-      // Without an object of that name, as nobody has one, this asks only for the right.
+      // Without an object of that name, as nobody has one, this asks only for the right. Some stores say that it is not there.
       step = "delete";
-      s3.deleteObject(of -> of.bucket(bucket.name).key(own));
+      Bucket.unlessMissing(() -> s3.deleteObject(of -> of.bucket(bucket.name).key(own)));
       // An upload that is not completed is no object.
       step = "write";
       String upload = s3.createMultipartUpload(to -> to.bucket(bucket.name).key(own)).uploadId();
