@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,10 @@ async def test_a_command_that_the_node_does_not_know_is_raised() -> None:
     with pytest.raises(TrialFailedError, match="dance"):
         await node.expect("clock")
     await node.close()
+
+
+def test_programs_in_java_and_the_page_on_extensions_speak_the_same_version() -> None:
+    java = resources.files("hydrotest.jobs").joinpath("press/Talk.java").read_text()
+    assert re.findall(r"PROTOCOL = (\d+);", java) == [str(PROTOCOL)]
+    for page in ("docs/how-to/extend.md", "tests/extension/hydrotest_echo/generator.py"):
+        assert set(re.findall(r'"protocol": (\d+)', Path(page).read_text())) == {str(PROTOCOL)}

@@ -1,8 +1,8 @@
 """The generator: a program that speaks the nodes' protocol. Lines of JSON come in on stdin, and go out on stdout; when stdin ends, so does it.
 
 controller                          generator
-{"protocol": 3}                →
-                               ←    {"event": "hello", "protocol": 3}
+{"protocol": 4}                →
+                               ←    {"event": "hello", "protocol": 4}
 settings, with `load`          →
                                ←    {"event": "ready", …} once it is connected
 {"command": "go", …}           →

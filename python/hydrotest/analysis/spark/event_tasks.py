@@ -131,6 +131,12 @@ def _what(ends: Sequence[TaskEnd], places: dict[Where, int]) -> Piece:
     }
 
 
+def _sizes(values: Sequence[int | None]) -> Values:
+    """As a column; what is below zero is not known."""
+    found = floats(values)
+    return np.where(found < 0, np.nan, found)
+
+
 def _figures(ends: Sequence[TaskEnd]) -> dict[str, Values]:
     """Their numbers, by the names of `FIGURES`."""
     infos = [end.info for end in ends]
@@ -147,18 +153,18 @@ def _figures(ends: Sequence[TaskEnd]) -> dict[str, Values]:
         "serialise_s": floats([one.serialise for one in metrics]) / 1e3,
         "fetch_wait_s": floats([one.wait for one in reads]) / 1e3,
         "shuffle_write_s": floats([one.time for one in writes]) / 1e9,
-        "input_bytes": floats([(one.input or NO_INPUT).bytes for one in metrics]),
-        "output_bytes": floats([(one.output or NO_OUTPUT).bytes for one in metrics]),
-        "remote_bytes": floats([one.remote_bytes for one in reads]),
-        "remote_blocks": floats([one.remote_blocks for one in reads]),
-        "local_blocks": floats([one.local_blocks for one in reads]),
-        "shuffle_write_bytes": floats([one.bytes for one in writes]),
-        "spill_bytes": floats([one.spilled for one in metrics]),
-        "memory_spill_bytes": floats([one.memory_spilled for one in metrics]),
-        "result_bytes": floats([one.result for one in metrics]),
-        "peak_memory_bytes": floats([one.peak for one in metrics]),
+        "input_bytes": _sizes([(one.input or NO_INPUT).bytes for one in metrics]),
+        "output_bytes": _sizes([(one.output or NO_OUTPUT).bytes for one in metrics]),
+        "remote_bytes": _sizes([one.remote_bytes for one in reads]),
+        "remote_blocks": _sizes([one.remote_blocks for one in reads]),
+        "local_blocks": _sizes([one.local_blocks for one in reads]),
+        "shuffle_write_bytes": _sizes([one.bytes for one in writes]),
+        "spill_bytes": _sizes([one.spilled for one in metrics]),
+        "memory_spill_bytes": _sizes([one.memory_spilled for one in metrics]),
+        "result_bytes": _sizes([one.result for one in metrics]),
+        "peak_memory_bytes": _sizes([one.peak for one in metrics]),
     }
-    found["shuffle_read_bytes"] = found["remote_bytes"] + floats([one.local_bytes for one in reads])
+    found["shuffle_read_bytes"] = found["remote_bytes"] + _sizes([one.local_bytes for one in reads])
     got_s = or_zero(floats([one.got_result for one in infos]) / 1e3)
     getting_s = np.where(got_s != 0, np.maximum(0.0, found["finished_s"] - got_s), 0.0)
     own_s = found["run_s"] + or_zero(found["deserialise_s"]) + or_zero(found["serialise_s"])

@@ -202,12 +202,16 @@ class TaskTable(Sequence[Task]):
         counts: list[int] = np.bincount(self._columns.outcome[self._rows], minlength=len(OUTCOMES)).tolist()
         return dict(zip(OUTCOMES, counts, strict=True))
 
-    @cached_property
+    @property
     def done(self) -> TaskTable:
         """Those that were done."""
-        return self if self.outcomes[Outcome.DONE] == len(self) else self.where(self.have(Outcome.DONE))
+        return self if self.outcomes[Outcome.DONE] == len(self) else self._done  # not held by itself, which only the collector would free
 
     @cached_property
+    def _done(self) -> TaskTable:
+        return self.where(self.have(Outcome.DONE))
+
+    @property
     def by_launch(self) -> TaskTable:
         """In the order in which they were launched."""
         launched = self.figure("launched_s")

@@ -10,7 +10,7 @@ import java.nio.charset.StandardCharsets;
 
 /** The protocol of hydrotest-node: JSON lines on stdin and stdout. */
 final class Talk {
-  private static final int PROTOCOL = 3;
+  private static final int PROTOCOL = 4;
   static final ObjectMapper JSON = new ObjectMapper();
 
   private final BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
