@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from hydrotest.analysis.demand.fit import Demand, Fit, Unidentified, Window, fit
+from hydrotest.analysis.demand.rows import demand_rows
+from tests.synthetic import SyntheticRun
 
 SYSTEMS = 200
 NOISE = 0.05
@@ -75,3 +79,19 @@ def test_no_demand_is_negative() -> None:
     assert found.fixed.value >= 0.0
     assert found.fixed.low == 0.0
     assert covers(found.demands["records"], 1e-6)
+
+
+def test_a_run_shows_what_its_operations_cost(tmp_path: Path) -> None:
+    """The services of a made-up run use ¾ of a core, whatever they do: nothing of it is an operation's."""
+    run = SyntheticRun(tmp_path)
+    for rate in (5_000.0, 10_000.0, 20_000.0, 30_000.0, 40_000.0):
+        run.trial("level", rate)
+    (row,) = demand_rows(run.folder, run.experiment, run.folder.trials())
+    assert (row.system, row.services, row.windows) == ("kafka", 1, 5)
+    assert row.fixed_cores is not None
+    assert row.fixed_cores.value == pytest.approx(0.75, rel=1e-3)
+    (operation,) = row.operations
+    assert operation.workload == "ingest"
+    assert operation.cpu_us.value == pytest.approx(0.0, abs=1e-3)
+    (alike,) = demand_rows(run.folder, run.experiment, run.folder.trials()[:2])
+    assert (alike.fixed_cores, alike.lacking) == (None, 2)
