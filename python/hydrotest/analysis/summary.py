@@ -21,6 +21,7 @@ from hydrotest.analysis.by_test.nearest import nearest_rows, untold_rows
 from hydrotest.analysis.by_test.profile import profile_rows
 from hydrotest.analysis.by_test.soak import soak_rows
 from hydrotest.analysis.dataflow.rows import dataflow_rows, query_rows, window_rows
+from hydrotest.analysis.demand.rows import demand_rows
 from hydrotest.analysis.integrity.reads import Reads, reads_by_workload
 from hydrotest.analysis.integrity.views import view_accounts
 from hydrotest.analysis.limits.curves import curves
@@ -120,6 +121,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         groups=group_rows(experiment, trials),
         nearest=nearest_rows(run, trials, limit_rows),
         nearest_untold=untold_rows(trials),
+        demand=demand_rows(run, experiment, trials),
         spark=batch.rows,
         jobs=job_rows(limits),
         scaling=scaling_rows(batch.rows),
