@@ -7,12 +7,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
-from hydrotest.store import layout
-from hydrotest.store.samples import read_samples
 from tests.real.conftest import HYDROTEST
+from tests.real.disks import disk_bytes
 
 pytestmark = [pytest.mark.real, pytest.mark.long]
 
@@ -52,14 +50,3 @@ def test_operations_are_timed_and_cold_files_come_from_the_disk(tmp_path: Path) 
     read = {name: disk_bytes(tmp_path / "run", name) for name in ("get", "cold")}
     assert read["cold"] > 0.9 * BYTES
     assert read["get"] < 0.1 * BYTES
-
-
-def disk_bytes(run: Path, workload: str) -> float:
-    """The most that the disk read in a pass of a workload."""
-    most = 0.0
-    for path in (run / "trials").glob("*/trial.json"):
-        trial = json.loads(path.read_text())
-        if trial["status"] == "done" and workload in [load["workload"] for load in trial["loads"]]:
-            samples = read_samples(path.parent, layout.HOST_SAMPLES).filter(pl.col("host") == "here").sort("wall_s")
-            most = max(most, float(samples["disk_read_bytes"][-1] - samples["disk_read_bytes"][0]))
-    return most

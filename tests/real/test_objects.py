@@ -27,7 +27,7 @@ from hydrotest.spec.choice import expected
 from hydrotest.systems.s3.system import S3System
 from tests.real.attaching import User
 from tests.real.conftest import HYDROTEST, SOON, files_with, own_processes
-from tests.real.test_hdfs_files import disk_bytes
+from tests.real.disks import disk_bytes
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.asyncio(loop_scope="module")]
 
