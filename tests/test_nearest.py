@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
 from hydrotest.analysis.by_test.nearest import nearest_rows, untold_rows
+from hydrotest.load.cassandra import SATURATING_IN_FLIGHT
 from hydrotest.report.nearest import nearest_sentences, nearest_sheet
+from hydrotest.run.workloads.cassandra import Store
+from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.statement import Statement
 from hydrotest.store import layout
 from hydrotest.store.histograms import empty
@@ -109,3 +113,29 @@ def test_the_load_that_counts_most_is_told_and_what_is_not_known() -> None:
 )
 def test_reads_of_the_nearest_are_told_from_others(cql: str, asks: bool) -> None:
     assert Statement(cql=cql).is_nearest is asks
+
+
+VECTORS = "CREATE TABLE points (id int PRIMARY KEY, at vector<float, 4>)"
+INDEX = "CREATE CUSTOM INDEX ON points (at) USING 'sai'"
+
+
+@pytest.mark.parametrize(("table", "in_flight"), [([VECTORS, INDEX], 2), ([VECTORS], SATURATING_IN_FLIGHT)])
+async def test_an_index_of_vectors_is_filled_by_as_many_as_a_node_has_processors(table: list[str], in_flight: int) -> None:
+    statements = {
+        "put": {"cql": "INSERT INTO points (id, at) VALUES (?, ?)"},
+        "near": {"cql": "SELECT id FROM points ORDER BY at ANN OF ? LIMIT 5"},
+    }
+    spec = CassandraLoad.model_validate({"kind": "cassandra", "keys": "uniform(0, 100)", "table": table, "statements": statements})
+    bench = Mock()
+    bench.experiment.workloads, bench.experiment.generator_hosts.return_value = {"points": spec}, ["here"]
+    bench.experiment.systems.present.return_value = {}
+    nodes = [Mock(processors=None, facts=AsyncMock(return_value=Mock(cores=8))), Mock(processors=2)]
+    bench.hosts, bench.systems, bench.run = {"here": Mock()}, {"cassandra": Mock(hosts=nodes)}, "t"
+    bench.systems["cassandra"].cluster.wire.return_value = {}
+    bench.runner.claim.return_value = 1
+    load = Mock(outcome=Mock(extra={"acked_keys": [[0, 100]]}, errors={}))
+    bench.runner.press = AsyncMock(return_value=Mock(status="done", load=lambda _: load))
+    await Store("points", spec, bench)._populate()
+    (part,) = bench.runner.press.await_args.args[2]
+    (generator,) = part.generators
+    assert generator.settings["load"]["model"] == {"closed": {"in_flight": in_flight}}

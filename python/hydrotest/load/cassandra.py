@@ -135,13 +135,13 @@ def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluste
 
 
 def populators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluster: Cluster, keyspace: str, trial: int,
-               rate_per_s: float | None = None) -> list[Generator]:  # fmt: skip
+               rate_per_s: float | None = None, in_flight: int = SATURATING_IN_FLIGHT) -> list[Generator]:  # fmt: skip
     """Generators that write every row of the workload's range once, to all its replicas.
 
     Otherwise a read at a weak level might ask a replica without the row, and count it as lost. `rate_per_s`: no faster than
-    that, on a ring that others use.
+    that, on a ring that others use; else so many at a time.
     """
-    closed = {"closed": {"in_flight": SATURATING_IN_FLIGHT}}
+    closed = {"closed": {"in_flight": in_flight}}
     model = closed if rate_per_s is None else {"open": {"rate_per_s": rate_per_s, "arrivals": workload.arrivals.wire(trial)}}
     load = {"model": model, "seconds": POPULATE_S_MAX, "give_up_s": None, "in_flight_max": SATURATING_IN_FLIGHT}
     filling = generators(name, workload, hosts, cluster, keyspace, trial, load, filled=False)

@@ -10,6 +10,7 @@ use scylla::statement::Consistency;
 use serde::{Deserialize, Serialize};
 
 use crate::cql;
+use crate::indexes::await_queryable;
 use crate::rows::RowShape;
 use crate::scan::scan;
 use crate::session::{connect, consistency};
@@ -235,6 +236,7 @@ async fn create(
             .with_context(|| format!("{statement:?} was refused"))?;
     }
     session.await_schema_agreement().await?;
+    await_queryable(&session, keyspace).await?;
     Ok(serde_json::json!({ "id": identity(&session, keyspace).await? }))
 }
 

@@ -13,6 +13,7 @@ mod cql;
 mod driver_client;
 mod fnv;
 mod frame;
+mod indexes;
 pub mod load_driver;
 pub mod look;
 mod native_client;

@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hydrotest_core::cluster::ClusterSettings;
 use scylla::client::session::Session;
 use scylla::cluster::Node;
-use scylla::policies::load_balancing::{NodeIdentifier, SingleTargetLoadBalancingPolicy};
-use scylla::response::query_result::QueryRowsResult;
-use scylla::statement::{Consistency, Statement};
+use scylla::statement::Consistency;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::session::connect;
+use crate::session::{ask_node, connect};
 
 /// A node that serves answers at once.
 const ANSWER: Duration = Duration::from_secs(2);
@@ -79,28 +77,16 @@ type Pools = BTreeMap<String, i64>;
 
 /// An error if the node does not answer; inside, if it does not say what waits there.
 async fn of_node(session: &Session, node: &Arc<Node>) -> Result<Result<Pools>> {
-    ask(session, node, ALIVE).await?;
+    ask_node(session, node, ALIVE).await?;
     Ok(pools(session, node).await)
 }
 
 async fn pools(session: &Session, node: &Arc<Node>) -> Result<Pools> {
-    let rows = ask(session, node, POOLS).await?;
+    let rows = ask_node(session, node, POOLS).await?;
     let mut found = Pools::new();
     for row in rows.rows::<(String, i32)>()? {
         let (name, pending) = row?;
         found.insert(name, i64::from(pending));
     }
     Ok(found)
-}
-
-async fn ask(session: &Session, node: &Arc<Node>, question: &str) -> Result<QueryRowsResult> {
-    let mut statement = Statement::new(question);
-    let only = SingleTargetLoadBalancingPolicy::new(NodeIdentifier::Node(node.clone()), None);
-    statement.set_load_balancing_policy(Some(only));
-    session
-        .query_unpaged(statement, ())
-        .await
-        .with_context(|| format!("{} does not answer {question:?}", node.address))?
-        .into_rows_result()
-        .context("an answer without rows")
 }

@@ -11,9 +11,12 @@ use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
+use scylla::cluster::Node;
 use scylla::errors::{DbError, ExecutionError, RequestAttemptError};
+use scylla::policies::load_balancing::{NodeIdentifier, SingleTargetLoadBalancingPolicy};
 use scylla::policies::retry::FallthroughRetryPolicy;
-use scylla::statement::Consistency;
+use scylla::response::query_result::QueryRowsResult;
+use scylla::statement::{Consistency, Statement};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const REFRESH: Duration = Duration::from_secs(24 * 3600);
@@ -56,6 +59,19 @@ pub async fn connect(
         .build()
         .await
         .with_context(|| format!("Cassandra at {} cannot be reached", cluster.addresses.join(", ")))
+}
+
+/// What one node says, and no other.
+pub(crate) async fn ask_node(session: &Session, node: &Arc<Node>, question: &str) -> Result<QueryRowsResult> {
+    let mut statement = Statement::new(question);
+    let only = SingleTargetLoadBalancingPolicy::new(NodeIdentifier::Node(node.clone()), None);
+    statement.set_load_balancing_policy(Some(only));
+    session
+        .query_unpaged(statement, ())
+        .await
+        .with_context(|| format!("{} does not answer {question:?}", node.address))?
+        .into_rows_result()
+        .context("an answer without rows")
 }
 
 /// A consistency level by its CQL name.

@@ -14,7 +14,7 @@ from hydrotest.run.trials.trial import Loads, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, LoadSpec, Rated, remove_quietly
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.check_attached import highest_rate
-from hydrotest.spec.tables import has_views
+from hydrotest.spec.tables import has_views, may_index_vectors
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, Outcome, RecordAccounting, Trial
 
@@ -64,18 +64,38 @@ class Store(Rated):
         self._begin()
         plan = TrialPlan(f"populate-{self.name}", Purpose.POPULATE, 0.0, self.spec.keys.size / 10_000)
 
+        in_flight = await self._filling_in_flight()
+
         async def attempt() -> Trial:
             number = self.bench.runner.claim()
-            filling = load_cassandra.populators(self.name, self.spec, self.hosts, self.cluster, self.keyspace, number, self._allowed)
+            filling = load_cassandra.populators(
+                self.name, self.spec, self.hosts, self.cluster, self.keyspace, number, self._allowed, in_flight
+            )
             return await self.bench.runner.press(number, plan, [Part(self.name, self.spec.kind, filling, account=self._noted)])
 
         outcome = (await until_done(self.bench, attempt)).load(self.name).outcome
         written = 0 if outcome is None else size(normalised(outcome.extra["acked_keys"]))
         self._filled = written == self.spec.keys.size
         if not self._filled:
-            self.bench.runner.folder.journal("not wholly populated", workload=self.name, written=written, rows=self.spec.keys.size)
-            self.bench.listener.say(f"{self.name}: {written:,} of {self.spec.keys.size:,} rows were written before: "
+            errors = {} if outcome is None else outcome.errors
+            self.bench.runner.folder.journal(
+                "not wholly populated", workload=self.name, written=written, rows=self.spec.keys.size, errors=errors
+            )
+            why = ", ".join(f"{name} {count:,}×" for name, count in errors.items())
+            self.bench.listener.say(f"{self.name}: {written:,} of {self.spec.keys.size:,} rows were written before{f' ({why})' if why else ''}: "
                                     "whether rows are there is not checked")  # fmt: skip
+
+    async def _filling_in_flight(self) -> int:
+        """Rows that are written at a time: as many as keep the ring busy.
+
+        Into an index of vectors only as many as a node has processors. Cassandra 5.0.9 refuses a write that finds more of them
+        under way, and once it is refused, the row's vector is not found any more, not even when it is written again without an error
+        (CASSANDRA-21644).
+        """
+        if not may_index_vectors(self.spec.table):
+            return load_cassandra.SATURATING_IN_FLIGHT
+        nodes = self.bench.systems["cassandra"].hosts
+        return min([host.processors or (await host.facts()).cores for host in nodes])
 
     async def _follow_views(self) -> None:
         """Waits until the views hold the rows that the tables were filled with."""
