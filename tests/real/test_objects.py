@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import subprocess
 import threading
 import urllib.error
@@ -50,7 +51,7 @@ search: {{repeats: 3}}
 BYTES = 4 * (20 << 20)
 
 
-def test_objects_are_written_whole_and_in_parts_and_read_in_ranges(tmp_path: Path) -> None:
+async def test_objects_are_written_whole_and_in_parts_and_read_in_ranges(tmp_path: Path) -> None:
     (tmp_path / "objects.yaml").write_text(OWN.format(data=tmp_path / "data"))
     argv = [str(HYDROTEST), "run", str(tmp_path / "objects.yaml"), "--out", str(tmp_path / "run")]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
@@ -72,6 +73,35 @@ def test_objects_are_written_whole_and_in_parts_and_read_in_ranges(tmp_path: Pat
     assert read["cold"] > 0.9 * BYTES
     assert read["get"] < 0.1 * BYTES
     assert own_processes("hydrotest.jobs") == []
+
+
+LAB = """\
+name: objects
+hosts:
+  store:   {connect: netns, network: 200 Mbit/s}
+  clients: {connect: netns}
+systems:
+  s3: {hosts: [store], security: {tls: true}}
+workloads:
+  put: {kind: s3-write, objects: 4, object_size: 8 MiB, at_once: 2, on: clients}
+  get: {kind: s3-read, reads: put, at_once: 2, on: clients}
+tests:
+  - isolated: [put, get]
+search: {repeats: 3}
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")
+async def test_a_store_on_an_emulated_host_gives_what_its_link_gives(tmp_path: Path) -> None:
+    (tmp_path / "objects.yaml").write_text(LAB)
+    argv = [str(HYDROTEST), "run", str(tmp_path / "objects.yaml"), "--out", str(tmp_path / "run")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "run" / "summary.json").read_text())["objects"]
+    best = {row["op"]: row["bytes_per_s"] for row in rows if row["is_limit"]}
+    assert set(best) == {"write", "read"}
+    # A queue of its link lets a burst through.
+    assert all(5e6 < rate < 25e6 * 1.1 for rate in best.values()), best
 
 
 # ---- One that others use

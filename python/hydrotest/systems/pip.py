@@ -30,6 +30,10 @@ class PipBundle:
         """The requirements file."""
         return resources.files(self.package).joinpath(self.requirements).read_text()
 
+    def pins(self) -> list[str]:
+        """The SHA-256 of its package for each kind of machine."""
+        return [part.partition("sha256:")[2] for part in self.text().split() if part.startswith("--hash=")]
+
     @property
     def version(self) -> str:
         """The pinned one."""

@@ -37,10 +37,16 @@ public final class ObjectPress implements Store {
     mark = Map.of(Prefixes.MARK, settings.get("identity").asText());
   }
 
-  /** The one argument is a file of settings: those of `Press` and of `Bucket`, but for the key, and prefix, identity, seed, requests_per_s
-   * (null: without a bound). */
+  /** The one argument is a file of settings: those of `Press` and of `Bucket`, but for the key, and do (also make, remove), prefix, identity,
+   * seed, requests_per_s (null: without a bound). */
   public static void main(String[] args) throws Exception {
-    ObjectPress own = new ObjectPress(Press.JSON.readTree(new File(args[0])));
+    JsonNode settings = Press.JSON.readTree(new File(args[0]));
+    String what = settings.get("do").asText();
+    if (what.equals("make") || what.equals("remove")) {
+      new Prefixes(settings).answer(what);
+      return;
+    }
+    ObjectPress own = new ObjectPress(settings);
     new Press(own.settings, own, own.content).work();
   }
 

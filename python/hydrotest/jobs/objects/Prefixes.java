@@ -46,7 +46,7 @@ public final class Prefixes {
   private final Bucket bucket;
   private final S3Client s3;
 
-  private Prefixes(JsonNode settings) throws Exception {
+  Prefixes(JsonNode settings) throws Exception {
     this.settings = settings;
     bucket = Bucket.of(settings, CONNECTIONS);
     s3 = bucket.s3;
@@ -69,7 +69,7 @@ public final class Prefixes {
     System.exit(0);
   }
 
-  private JsonNode answer(String what) throws Exception {
+  JsonNode answer(String what) throws Exception {
     return switch (what) {
       case "reach" -> reach();
       case "make" -> make();

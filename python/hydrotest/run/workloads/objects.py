@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Literal
@@ -27,15 +28,24 @@ class Objects(Passes):
         super().__init__(name, spec, bench)
         self.client = expected(bench.systems["s3"], S3Access).client
         self.prefix = self.client.key_of(f"hydrotest-{bench.run}-{name}")
+        self._own_identity = secrets.token_hex(16)
+        """Of its prefix in a store of our own."""
 
     async def _make(self) -> None:
-        await self.bench.own.make_prefix(self._prefixes, self.prefix)
+        if self.most is None:
+            await self._run("make")
+        else:
+            await self.bench.own.make_prefix(self._prefixes, self.prefix)
 
     async def _remove(self) -> None:
-        await self.bench.own.remove_prefix(self._prefixes, self.prefix)
+        if self.most is None:
+            await self._run("remove")
+        else:
+            await self.bench.own.remove_prefix(self._prefixes, self.prefix)
 
     def _settings(self) -> Mapping[str, Any]:
-        return {**self.client.settings, "prefix": self.prefix, "identity": self.bench.own.identity_of(self.prefix),
+        identity = self._own_identity if self.most is None else self.bench.own.identity_of(self.prefix)
+        return {**self.client.settings, "prefix": self.prefix, "identity": identity,
                 "requests_per_s": None if self.most is None else self.most.requests_per_s}  # fmt: skip
 
     async def _command(self, buffered: int, settings: PurePath) -> list[str]:

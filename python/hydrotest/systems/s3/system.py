@@ -24,6 +24,9 @@ from hydrotest.systems.service import OnDeath
 SERVICE = "s3-0"
 INNER = ("master", "master.grpc", "volume", "volume.grpc", "filer", "filer.grpc", "s3.grpc")
 """Ports on which its parts speak among themselves."""
+PARTS = ("master", "volume", "filer", "s3")
+SOCKETS = PurePath("/tmp")
+"""Where its parts listen for each other, whatever is said; some of these sockets stay when it ends."""
 VOLUME_MIB = 1024
 """A bucket begins with seven volumes, and none may be larger than the disk: by default they are of 30 GB."""
 FILER = """\
@@ -72,6 +75,12 @@ class S3System(System, S3Access):
         await self._start(host, SERVICE, self.command(weed))
         await self.until_ready()
 
+    async def stop(self) -> list[str]:
+        problems = await super().stop()
+        for part in PARTS if self._ports else ():
+            await self._host.remove(SOCKETS / f"seaweedfs-{part}-grpc-{self._ports[f'{part}.grpc']}.sock")
+        return problems
+
     def render(self) -> dict[str, str]:
         """Its files: the only user, where it keeps what, and its certificate."""
         credentials = [{"accessKey": self._key.access, "secretKey": self._key.secret}]
@@ -85,12 +94,12 @@ class S3System(System, S3Access):
         options = {
             "ip": host.address, "ip.bind": host.address, "dir": folder / "data",
             "master.port": ports["master"], "master.port.grpc": ports["master.grpc"], "master.volumeSizeLimitMB": VOLUME_MIB,
-            # It would report to its makers once a day.
+            # Sockets are named from its own folder: their paths have at most 107 bytes (unix(7)). It would report to its makers once a day.
             "master.telemetry": "false",
             "volume.port": ports["volume"], "volume.port.grpc": ports["volume.grpc"], "volume.max": 0, "volume.preStopSeconds": 0,
-            "filer": "true", "filer.port": ports["filer"], "filer.port.grpc": ports["filer.grpc"], "filer.localSocket": folder / "filer.sock",
+            "filer": "true", "filer.port": ports["filer"], "filer.port.grpc": ports["filer.grpc"], "filer.localSocket": "filer.sock",
             "s3": "true", "s3.port": ports["api"] if self._authority is None else ports["plain"], "s3.port.grpc": ports["s3.grpc"],
-            "s3.config": folder / "s3.json", "s3.localSocket": folder / "s3.sock", "s3.port.iceberg": 0, "s3.port.lance": 0,
+            "s3.config": folder / "s3.json", "s3.localSocket": "s3.sock", "s3.port.iceberg": 0, "s3.port.lance": 0,
         }  # fmt: skip
         if self._authority is not None:
             options |= {"s3.port.https": ports["api"], "s3.cert.file": folder / "s3.pem", "s3.key.file": folder / "s3.key"}
