@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -21,6 +22,7 @@ from hydrotest.run.attached.dealings import dealings
 from hydrotest.run.attached.own import OwnThings
 from hydrotest.run.attached.owned import Owned, OwnThing, leftovers
 from hydrotest.run.workloads.buckets import Prefixes, Refused
+from hydrotest.run.workloads.passes import check_pass
 from hydrotest.spec.check_attached import highest_rate
 from hydrotest.spec.choice import expected
 from hydrotest.spec.lines import parse_document
@@ -179,6 +181,35 @@ def test_what_failed_is_counted_and_adds_no_throughput() -> None:
     assert (two.file_bytes, two.per_file_bytes_per_s_mean) == (100, 100.0)
     assert len(files_sentences([one, two], "object")) == 2
     assert len(files_sentences([one], "object")) == 1
+
+
+@pytest.mark.parametrize(("requests", "allowed", "expected_"), [(100, 50.0, True), (96, 50.0, True), (90, 50.0, False), (100, None, False)])
+def test_as_many_requests_as_are_allowed_are_no_limit_of_the_store(requests: int, allowed: float | None, expected_: bool) -> None:
+    one = trial(1, 1, [{"bytes": 100, "seconds": 1.0, "correct": True}], {}, {"1000": 1})
+    (load,) = one.loads
+    assert load.files is not None
+    bounds = {"requests": requests, "allowed_requests_per_s": allowed, "allowed_bytes_per_s": 1e6}
+    done = one.model_copy(update={"loads": [load.model_copy(update={"files": load.files.model_copy(update=bounds)})]})
+    (row,) = file_rows([done], "s3")
+    assert row.is_allowed is expected_
+
+
+def test_a_reader_that_had_nothing_to_read_has_no_rate() -> None:
+    (row,) = file_rows([trial(1, 2, [{"bytes": 100, "seconds": 1.0, "correct": True}, {"bytes": 0, "seconds": 0.0, "correct": True}], {}, {"1000": 1})], "s3")
+    assert row.per_file_bytes_per_s_mean == 100.0
+
+
+@pytest.mark.parametrize(("files", "micros", "holds"), [
+    ([{"correct": True}, {"correct": True, "failed": True}], {"1000": 1}, True),
+    ([{"correct": False}], {"1000": 1}, False),
+    ([{"correct": False, "failed": True}], {"1000": 1}, False),
+    ([{"correct": True, "failed": True}], {}, False),
+])  # fmt: skip
+def test_wrong_content_is_told_whatever_else_failed(files: list[dict[str, Any]], micros: dict[str, int], holds: bool) -> None:
+    (load,) = trial(1, 1, [{"bytes": 1, "seconds": 1.0, **one} for one in files], {}, micros).loads
+    assert load.files is not None
+    with nullcontext() if holds else pytest.raises(TrialFailedError):
+        check_pass("get", "objects", load.files)
 
 
 # ---- A store that hydrotest starts

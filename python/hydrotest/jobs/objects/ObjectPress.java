@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import software.amazon.awssdk.core.ResponseInputStream;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.http.ContentStreamProvider;
@@ -24,6 +25,7 @@ public final class ObjectPress implements Store {
   private final S3Client s3;
   private final Content content;
   private final Pace requests;
+  private final AtomicLong admitted = new AtomicLong();
   private final int operationBytes;
   private final Map<String, String> mark;
 
@@ -59,6 +61,12 @@ public final class ObjectPress implements Store {
     if (requests != null) {
       requests.take(1);
     }
+    admitted.incrementAndGet();
+  }
+
+  @Override
+  public long admitted() {
+    return admitted.get();
   }
 
   private RequestBody body(int number, long at, int length) {
@@ -124,8 +132,9 @@ public final class ObjectPress implements Store {
     public void close() throws IOException {
       if (upload != null) {
         try {
+          admit();
           s3.abortMultipartUpload(to -> to.bucket(bucket.name).key(key).uploadId(upload));
-        } catch (RuntimeException error) {
+        } catch (RuntimeException | InterruptedException error) {
           throw new IOException("a multipart upload of " + key + " stays until the run removes what it made", error);
         }
       }
@@ -150,10 +159,12 @@ public final class ObjectPress implements Store {
     }
 
     @Override
+    public boolean isAtEnd() {
+      return place >= size;
+    }
+
+    @Override
     public int next(byte[] got, int most) throws Exception {
-      if (place >= size) {
-        return 0;
-      }
       int[] length = {0};
       // All of it at once where it should fit: then no range is asked for.
       String range = place == 0 && size <= most ? null : range(place, most);

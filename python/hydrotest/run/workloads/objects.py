@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any
 
 from hydrotest.jobs.jars import MAINS
 from hydrotest.run.workloads.base import Bench
@@ -22,7 +22,7 @@ REQUESTS_PER_S_MIN = 5.0
 class Objects(Passes):
     """Passes over objects."""
 
-    client_name: Literal["hadoop", "aws-sdk"] = "aws-sdk"
+    client_name = "aws-sdk"
 
     def __init__(self, name: str, spec: PassesWorkload, bench: Bench) -> None:
         super().__init__(name, spec, bench)
