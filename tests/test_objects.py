@@ -13,16 +13,20 @@ import pytest
 
 from hydrotest.analysis.by_test.files import file_rows
 from hydrotest.cli.contact import contact_lines
-from hydrotest.errors import BadInputError, TrialFailedError
+from hydrotest.errors import BadInputError, OverdueError, TrialFailedError
+from hydrotest.hosts.node import Event
 from hydrotest.report.files import files_sentences
 from hydrotest.report.masked import Mask
 from hydrotest.run.attached import dealings as dealing
 from hydrotest.run.attached.contact import Contact
 from hydrotest.run.attached.dealings import dealings
+from hydrotest.run.attached.leftovers import _remove
 from hydrotest.run.attached.own import OwnThings
-from hydrotest.run.attached.owned import Owned, OwnThing, leftovers
+from hydrotest.run.attached.owned import Leftover, Owned, OwnThing, leftovers
+from hydrotest.run.workloads import buckets
 from hydrotest.run.workloads.buckets import Prefixes, Refused
 from hydrotest.run.workloads.passes import check_pass
+from hydrotest.spec.check import memory_needed
 from hydrotest.spec.check_attached import highest_rate
 from hydrotest.spec.choice import expected
 from hydrotest.spec.lines import parse_document
@@ -35,7 +39,7 @@ from hydrotest.store.records import Load, Trial
 from hydrotest.systems.pip import SEAWEED
 from hydrotest.systems.s3.attached import AttachedS3
 from hydrotest.systems.s3.system import SERVICE, S3System
-from tests.fake_host import FakeHost
+from tests.fake_host import FakeHost, FakeNode
 
 THERE = """\
 name: there
@@ -79,6 +83,9 @@ WRONG = {
     "two stores": (THERE, ("[s3.prod.example:9000]", "[a:9000, b:9000]"), 5),
     "too many at once": (THERE, ("object_size: 16 MiB}", "object_size: 16 MiB, at_once: 16}"), 11),
     "too many requests": (THERE, ("object_size: 16 MiB}", "object_size: 16 MiB, rate: 60}"), 11),
+    "more bytes than are allowed": (THERE, ("reads: put}", "reads: put, rate: 10}"), 12),
+    "more requests of parts": (THERE, ("object_size: 16 MiB}", "object_size: 10 MiB, operation: 5 MiB, rate: 30}"), 11),
+    "a prefix with a star": (THERE, ("benchmarks/", "bench*/"), 7),
     "too much disk": (THERE, ("disk: 2 GB", "disk: 50 MB"), 9),
     "too long": (THERE, ("objects: 4, object_size: 16 MiB", "objects: 10000, object_size: 16 KiB"), 9),
     "cold, beside others": (THERE, ("reads: put}", "reads: put, cold: true}"), 12),
@@ -195,7 +202,8 @@ def test_as_many_requests_as_are_allowed_are_no_limit_of_the_store(requests: int
 
 
 def test_a_reader_that_had_nothing_to_read_has_no_rate() -> None:
-    (row,) = file_rows([trial(1, 2, [{"bytes": 100, "seconds": 1.0, "correct": True}, {"bytes": 0, "seconds": 0.0, "correct": True}], {}, {"1000": 1})], "s3")
+    files = [{"bytes": 100, "seconds": 1.0, "correct": True}, {"bytes": 0, "seconds": 0.0, "correct": True}]
+    (row,) = file_rows([trial(1, 2, files, {}, {"1000": 1})], "s3")
     assert row.per_file_bytes_per_s_mean == 100.0
 
 
@@ -312,6 +320,91 @@ async def test_what_a_store_refuses_has_a_remedy(monkeypatch: pytest.MonkeyPatch
         await dealings(attached()).check_rights()
     assert "its own words" in caught.value.message
     assert (caught.value.hint or "") in dealing.HINTS.values() or dealing.RIGHTS[step] in (caught.value.hint or "")
+
+
+async def test_an_upload_that_stays_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def reach(_self: Any) -> Refused:
+        return Refused("abort", "AccessDenied", "its own words", "benchmarks/hydrotest-reach-1", "upload-17")
+
+    monkeypatch.setattr(Prefixes, "reach", reach)
+    with pytest.raises(BadInputError) as caught:
+        await dealings(attached()).check_rights()
+    assert "benchmarks/hydrotest-reach-1" in caught.value.message
+    assert "upload-17" in caught.value.message
+
+
+def removing(monkeypatch: pytest.MonkeyPatch, *events: Event) -> tuple[Prefixes, list[Any]]:
+    """Prefixes of a store whose program says this."""
+    asked: list[Any] = []
+
+    async def program(*_: Any) -> list[str]:
+        return ["java"]
+
+    class Saying(FakeHost):
+        async def node(self, subcommand: str, settings: Any, program: Sequence[str] = ()) -> FakeNode:
+            asked.append(settings)
+            return FakeNode("java", list(events))
+
+    monkeypatch.setattr(buckets, "program", program)
+    return Prefixes(attached().client, Saying(), lambda _: None), asked
+
+
+async def test_a_removal_keeps_to_the_rate_and_waits_while_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = {"event": "done", "result": {"removed": 2, "kept": ["a"], "failed": {}}}
+    prefixes, asked = removing(monkeypatch, *[{"event": "progress", "done": 1}] * 5, done)
+    assert await prefixes.remove("p", "i") == ["a"]
+    (settings,) = asked
+    assert (settings["do"], settings["requests_per_s"]) == ("remove", 50.0)
+
+
+async def test_what_a_store_refuses_to_remove_is_told_by_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    prefixes, _ = removing(monkeypatch, {"event": "done", "result": {"removed": 2, "kept": [], "failed": {"SlowDown": 3}}})
+    with pytest.raises(TrialFailedError, match="SlowDown"):
+        await prefixes.remove("p", "i")
+    prefixes, _ = removing(monkeypatch, {"event": "failed", "error": "its own words"})
+    with pytest.raises(TrialFailedError, match="its own words"):
+        await prefixes.remove("p", "i")
+
+
+class Removing:
+    """Dealings with one thing that cannot be removed, one that takes too long, and others."""
+
+    async def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        return dict.fromkeys(names, "ours")
+
+    async def remove(self, name: str, identity: str) -> list[str]:
+        if name == "refused":
+            raise TrialFailedError("AccessDenied")
+        if name == "slow":
+            raise OverdueError("java", "say anything", 1.0, "a rate")
+        return ["mixed/theirs"] if name == "mixed" else []
+
+
+@pytest.mark.parametrize("more", [[], ["refused"], ["slow"], ["mixed"], ["refused", "slow", "mixed"]])
+async def test_what_cannot_be_removed_hinders_nothing_else_and_stays_in_the_list(tmp_path: Path, more: list[str]) -> None:
+    path = tmp_path / "s3-1.jsonl"
+    path.touch()
+    removed: list[str] = []
+    kept: list[str] = []
+    failed: list[str] = []
+    things = tuple(OwnThing(name, "ours") for name in [*more, "last"])
+    await _remove(Leftover(path, "c", things), Removing(), removed, kept, failed)  # type: ignore[arg-type]
+    assert removed == ["last"]
+    assert kept == (["mixed/theirs"] if "mixed" in more else [])
+    assert len(failed) == len({"refused", "slow"} & set(more))
+    assert not any("right" in one for one in failed if "rate" in one)
+    assert path.exists() == bool(more)
+
+
+def test_memory_of_what_is_read_at_once_is_planned() -> None:
+    def needed(at_once: int, kind: str) -> int:
+        old = {"put": "object_size: 16 MiB}", "get": "operation: 64 KiB}"}[kind]
+        return memory_needed(read(OWN.replace(old, f"{old[:-1]}, at_once: {at_once}}}")))["here"]
+
+    assert needed(1000, "get") - needed(8, "get") == round(992 * (64 << 10) * 1.25)
+    assert needed(1000, "put") == needed(8, "put")
+    experiment = read(OWN.replace("operation: 64 KiB", "operation: 16 MiB, at_once: 10000"))
+    assert memory_needed(experiment)["here"] > 150 << 30
 
 
 @dataclasses.dataclass

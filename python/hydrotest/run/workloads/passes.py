@@ -103,7 +103,8 @@ class Passes(Workload):
                     "files": self.written.count, "file_bytes": self.written.each_bytes, "at_once": at_once, "seed": self.written.seed,
                     "bytes_per_s": None if self.most is None else self.most.rate_per_s, **self._settings()}  # fmt: skip
         await place(self.host, folder, {"settings.json": json.dumps(settings)})
-        argv = await self._command(spec.operation * at_once, folder / "settings.json")
+        # What is written is computed as it goes.
+        argv = await self._command(spec.operation * at_once if what == "read" else 0, folder / "settings.json")
         logs = (self.bench.runner.folder.path / layout.SYSTEM_LOGS).resolve()
         log = (logs if not self.host.machine else folder) / f"{label}.log"
         try:
@@ -131,16 +132,22 @@ class Passes(Workload):
 
     def _patience(self, spec: PassesWorkload) -> Patience:
         """Time for a pass over everything, on the slowest host."""
-        shares = [host.shares for host in self.bench.experiment.hosts.values()]
-        given = [bits / 8 for share in shares for bits in (share.get("disk"), share.get("network")) if bits is not None]
         allowed = [] if self.most is None or self.most.rate_per_s is None else [self.most.rate_per_s]
         total = self.written.count * self.written.each_bytes * self._copies
         scheduled = 0.0 if self.spec.rate is None else spec.operations_of(self.written) / self.spec.rate
         return Patience.of(
             a_JVM=JVM_S_MAX,
             operations_by_their_rate=scheduled,
-            all_bytes_at_the_slowest_speed=SLOW * total / min([BYTES_PER_S_MIN, *given, *allowed]),
+            all_bytes_at_the_slowest_speed=SLOW * total / min([self._bytes_per_s_min, *allowed]),
             all_requests_of_it=SLOW * self._requests_s_max(spec),
+        )
+
+    @property
+    def _bytes_per_s_min(self) -> float:
+        """Of the slowest disk or link."""
+        shares = [host.shares for host in self.bench.experiment.hosts.values()]
+        return min(
+            [BYTES_PER_S_MIN, *(bits / 8 for share in shares for bits in (share.get("disk"), share.get("network")) if bits is not None)]
         )
 
     def _requests_s_max(self, spec: PassesWorkload) -> float:
