@@ -146,7 +146,6 @@ final class Bucket {
   }
 
   private static String ofConnection(IOException error) {
-    // A connection that was not made in time is a ConnectException to some clients.
     return error instanceof SocketTimeoutException ? "Timeout"
         : error instanceof UnknownHostException ? "UnknownHost"
         : error instanceof NoRouteToHostException ? "NoRoute"
