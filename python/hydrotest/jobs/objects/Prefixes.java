@@ -104,11 +104,11 @@ public final class Prefixes {
       }
       step = "uploads";
       s3.listMultipartUploads(of -> of.bucket(bucket.name).prefix(own).maxUploads(1));
-      // Without an object of that name, as nobody has one, these ask only for the right.
+      // Without an object of that name, as nobody has one, these ask only for the right. Some stores say that it is not there.
       step = "read";
       Bucket.unlessMissing(() -> s3.getObjectAsBytes(of -> of.bucket(bucket.name).key(own)));
       step = "delete";
-      s3.deleteObject(of -> of.bucket(bucket.name).key(own));
+      Bucket.unlessMissing(() -> s3.deleteObject(of -> of.bucket(bucket.name).key(own)));
       // An upload that is not completed is no object.
       step = "write";
       String begun = s3.createMultipartUpload(to -> to.bucket(bucket.name).key(own)).uploadId();

@@ -75,7 +75,8 @@ final class Removal {
     for (MultipartUpload one : begun) {
       account(one.key(), () -> {
         admit();
-        s3.abortMultipartUpload(of -> of.bucket(bucket).key(one.key()).uploadId(one.uploadId()));
+        // A second try may find that the first one did it.
+        Bucket.unlessMissing(() -> s3.abortMultipartUpload(of -> of.bucket(bucket).key(one.key()).uploadId(one.uploadId())));
         return true;
       });
     }
@@ -166,7 +167,7 @@ final class Removal {
       return false;
     }
     admit();
-    s3.deleteObject(of -> of.bucket(bucket).key(key));
+    Bucket.unlessMissing(() -> s3.deleteObject(of -> of.bucket(bucket).key(key)));
     return true;
   }
 }
