@@ -243,7 +243,7 @@ async def test_only_what_is_proven_to_be_ours_is_removed(tmp_path: Path, monkeyp
         path.write_text("{}")
         removed: list[str] = []
         kept: list[str] = []
-        await leftovers._remove(Leftover(path, "c", tuple(things)), dealings(cluster), removed, kept)  # type: ignore[arg-type]
+        await leftovers._remove(Leftover(path, "c", tuple(things)), dealings(cluster), removed, kept, [])  # type: ignore[arg-type]
         assert foreign <= set(cluster.topics.values())
         assert {identity for identity in cluster.topics.values() if identity.startswith("ours")} == set()
         assert path.exists() is bool(kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -21,6 +22,8 @@ from hydrotest.run.attached.dealings import dealings
 from hydrotest.run.attached.own import OwnThings
 from hydrotest.run.attached.owned import Owned, OwnThing, leftovers
 from hydrotest.run.workloads.buckets import Prefixes, Refused
+from hydrotest.run.workloads.passes import check_pass
+from hydrotest.spec.check import memory_needed
 from hydrotest.spec.check_attached import highest_rate
 from hydrotest.spec.choice import expected
 from hydrotest.spec.lines import parse_document
@@ -77,6 +80,9 @@ WRONG = {
     "two stores": (THERE, ("[s3.prod.example:9000]", "[a:9000, b:9000]"), 5),
     "too many at once": (THERE, ("object_size: 16 MiB}", "object_size: 16 MiB, at_once: 16}"), 11),
     "too many requests": (THERE, ("object_size: 16 MiB}", "object_size: 16 MiB, rate: 60}"), 11),
+    "more bytes than are allowed": (THERE, ("reads: put}", "reads: put, rate: 10}"), 12),
+    "more requests of parts": (THERE, ("object_size: 16 MiB}", "object_size: 10 MiB, operation: 5 MiB, rate: 30}"), 11),
+    "a prefix with a star": (THERE, ("benchmarks/", "bench*/"), 7),
     "too much disk": (THERE, ("disk: 2 GB", "disk: 50 MB"), 9),
     "too long": (THERE, ("objects: 4, object_size: 16 MiB", "objects: 10000, object_size: 16 KiB"), 9),
     "cold, beside others": (THERE, ("reads: put}", "reads: put, cold: true}"), 12),
@@ -181,6 +187,36 @@ def test_what_failed_is_counted_and_adds_no_throughput() -> None:
     assert len(files_sentences([one], "object")) == 1
 
 
+@pytest.mark.parametrize(("requests", "allowed", "expected_"), [(100, 50.0, True), (96, 50.0, True), (90, 50.0, False), (100, None, False)])
+def test_as_many_requests_as_are_allowed_are_no_limit_of_the_store(requests: int, allowed: float | None, expected_: bool) -> None:
+    one = trial(1, 1, [{"bytes": 100, "seconds": 1.0, "correct": True}], {}, {"1000": 1})
+    (load,) = one.loads
+    assert load.files is not None
+    bounds = {"requests": requests, "allowed_requests_per_s": allowed, "allowed_bytes_per_s": 1e6}
+    done = one.model_copy(update={"loads": [load.model_copy(update={"files": load.files.model_copy(update=bounds)})]})
+    (row,) = file_rows([done], "s3")
+    assert row.is_allowed is expected_
+
+
+def test_a_reader_that_had_nothing_to_read_has_no_rate() -> None:
+    files = [{"bytes": 100, "seconds": 1.0, "correct": True}, {"bytes": 0, "seconds": 0.0, "correct": True}]
+    (row,) = file_rows([trial(1, 2, files, {}, {"1000": 1})], "s3")
+    assert row.per_file_bytes_per_s_mean == 100.0
+
+
+@pytest.mark.parametrize(("files", "micros", "holds"), [
+    ([{"correct": True}, {"correct": True, "failed": True}], {"1000": 1}, True),
+    ([{"correct": False}], {"1000": 1}, False),
+    ([{"correct": False, "failed": True}], {"1000": 1}, False),
+    ([{"correct": True, "failed": True}], {}, False),
+])  # fmt: skip
+def test_wrong_content_is_told_whatever_else_failed(files: list[dict[str, Any]], micros: dict[str, int], holds: bool) -> None:
+    (load,) = trial(1, 1, [{"bytes": 1, "seconds": 1.0, **one} for one in files], {}, micros).loads
+    assert load.files is not None
+    with nullcontext() if holds else pytest.raises(TrialFailedError):
+        check_pass("get", "objects", load.files)
+
+
 # ---- A store that hydrotest starts
 
 
@@ -281,6 +317,28 @@ async def test_what_a_store_refuses_has_a_remedy(monkeypatch: pytest.MonkeyPatch
         await dealings(attached()).check_rights()
     assert "its own words" in caught.value.message
     assert (caught.value.hint or "") in dealing.HINTS.values() or dealing.RIGHTS[step] in (caught.value.hint or "")
+
+
+async def test_an_upload_that_stays_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def reach(_self: Any) -> Refused:
+        return Refused("abort", "AccessDenied", "its own words", "benchmarks/hydrotest-reach-1", "upload-17")
+
+    monkeypatch.setattr(Prefixes, "reach", reach)
+    with pytest.raises(BadInputError) as caught:
+        await dealings(attached()).check_rights()
+    assert "benchmarks/hydrotest-reach-1" in caught.value.message
+    assert "upload-17" in caught.value.message
+
+
+def test_memory_of_what_is_read_at_once_is_planned() -> None:
+    def needed(at_once: int, kind: str) -> int:
+        old = {"put": "object_size: 16 MiB}", "get": "operation: 64 KiB}"}[kind]
+        return memory_needed(read(OWN.replace(old, f"{old[:-1]}, at_once: {at_once}}}")))["here"]
+
+    assert needed(1000, "get") - needed(8, "get") == round(992 * (64 << 10) * 1.25)
+    assert needed(1000, "put") == needed(8, "put")
+    experiment = read(OWN.replace("operation: 64 KiB", "operation: 16 MiB, at_once: 10000"))
+    assert memory_needed(experiment)["here"] > 150 << 30
 
 
 @dataclasses.dataclass

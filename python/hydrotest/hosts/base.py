@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Protocol
 
+from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.files import Files
 from hydrotest.hosts.locales import utf8_environment
@@ -180,5 +181,22 @@ async def ask(host: Host, subcommand: str, settings: Mapping[str, Any], patience
     node = await host.node(subcommand, settings, program)
     try:
         return (await node.expect("done", patience))["result"]
+    finally:
+        await node.close()
+
+
+async def ask_while_it_speaks(host: Host, subcommand: str, settings: Mapping[str, Any], silence: Patience, program: Sequence[str]) -> Any:
+    """`ask` for what takes as long as there is to do: a program tells now and then that it goes on.
+
+    Raises `TrialFailedError` with its message, and `OverdueError` if it says nothing for so long.
+    """
+    node = await host.node(subcommand, settings, program)
+    try:
+        while (event := await node.next_event(silence)) is not None:
+            if event["event"] == "done":
+                return event["result"]
+            if event["event"] == "failed":
+                raise TrialFailedError(f"{node.name}: {event['error']}")
+        raise TrialFailedError(await node.exit_status_text())
     finally:
         await node.close()

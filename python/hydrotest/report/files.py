@@ -67,7 +67,8 @@ def _failed(workload: str, rows: Sequence[Files]) -> str:
             codes[code] = codes.get(code, 0) + number
     failed = sum(codes.values())
     listed = ", ".join(f"{code} {number:,}" for code, number in sorted(codes.items(), key=lambda one: -one[1]))
-    return f"Of {failed + sum(row.operations for row in rows):,} operations of {workload} {failed:,} failed, and were not tried again: {listed}."
+    operations = failed + sum(row.operations for row in rows)
+    return f"Of {operations:,} operations of {workload} {failed:,} failed, and were not tried again: {listed}. Latencies are of the others."
 
 
 def _did(row: Files) -> str:

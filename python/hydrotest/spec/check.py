@@ -15,6 +15,7 @@ from hydrotest.spec.hosts import Remote
 from hydrotest.spec.lines import Document, Path_
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.base import WINDOW_S_MIN
+from hydrotest.spec.workload import LimitBy
 from hydrotest.units import show_bytes
 
 JVM_OVERHEAD_BYTES = 512 << 20
@@ -164,13 +165,18 @@ def memory_needed(experiment: Experiment) -> dict[str, int]:
         for name, host in experiment.hosts.items()
         if not host.is_monitored
     }
+    alone: dict[str, int] = {}
     for system in experiment.systems.present().values():
         for host, heap in system.heaps():
             needed[host] += heap + JVM_OVERHEAD_BYTES
     for name, workload in experiment.workloads.items():
         for host, heap in workload.heaps(name, experiment):
-            needed[host] += heap + CLIENT_OVERHEAD_BYTES
-    return needed
+            size = heap + CLIENT_OVERHEAD_BYTES
+            if workload.limit_by is LimitBy.PASSES:  # nothing else runs beside a pass
+                alone[host] = max(alone.get(host, 0), size)
+            else:
+                needed[host] += size
+    return {host: size + alone.get(host, 0) for host, size in needed.items()}
 
 
 def check_memory(experiment: Experiment, document: Document, memory_bytes: Mapping[str, int]) -> None:

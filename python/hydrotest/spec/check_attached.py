@@ -64,7 +64,7 @@ def _check_kind(index: int, test: Test, there: Mapping[str, Attachable], checker
 def _check_workload(index: int, test: Test, name: str, experiment: Experiment, checker: Checker) -> None:
     workload, most, top = experiment.workloads[name], most_of(experiment, name), highest_rate(experiment, name)
     if most is not None:
-        workload.check_most(name, most, checker)
+        workload.check_most(name, most, experiment, checker)
     if most is None or top is None:
         return
     client = experiment.client(test) if isinstance(test, Pressed) else workload.own_client

@@ -15,6 +15,7 @@ from hydrotest.spec.fields import Count, Name, RatePerS, SizeBytes
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.step import Step
 from hydrotest.spec.workload import LimitBy, Refusal, Workload
+from hydrotest.units import show_bytes
 
 if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
@@ -68,16 +69,25 @@ class PassesWorkload(Workload):
         """Requests of such a pass: its operations, and what else it takes."""
         return self.operations_of(written)
 
-    def check_most(self, name: str, most: Most, checker: Checker) -> None:
+    def check_most(self, name: str, most: Most, experiment: Experiment, checker: Checker) -> None:
         allowed = expected(most, AtOnceMost)
         if self.at_once > allowed.at_once:
             raise checker.fail(
                 ("workloads", name, "at_once"), f"{self.at_once} {self.things} at once are more than `most` allows: {allowed.at_once}",
                 "Take fewer, or raise `most.at_once`.",
             )  # fmt: skip
-        if self.rate is not None and allowed.requests_per_s is not None and self.rate > allowed.requests_per_s:
-            raise checker.fail(("workloads", name, "rate"), f"{name} at {self.rate:g}/s is more than `most` allows: {allowed.requests_per_s:g}/s",
-                               "Lower the rate, or raise `most.rate`.")  # fmt: skip
+        if self.rate is None:
+            return
+        # Operations that wait for what is allowed would be late by our own doing.
+        written = self.written(name, experiment)
+        requests_per_s = self.rate * self.requests_of(written) / self.operations_of(written)
+        if allowed.requests_per_s is not None and requests_per_s > allowed.requests_per_s:
+            raise checker.fail(("workloads", name, "rate"), f"{name} at {self.rate:g}/s makes {requests_per_s:g} requests a second, more than `most` "
+                               f"allows: {allowed.requests_per_s:g}/s", "Lower the rate, or raise `most.rate`.")  # fmt: skip
+        bytes_per_s = self.rate * min(self.operation, written.each_bytes)
+        if allowed.rate_per_s is not None and bytes_per_s > allowed.rate_per_s:
+            raise checker.fail(("workloads", name, "rate"), f"{name} at {self.rate:g}/s moves {show_bytes(round(bytes_per_s))}/s, more than `most` "
+                               f"allows: {show_bytes(round(allowed.rate_per_s))}/s", "Lower the rate or `operation`, or raise `most.bytes`.")  # fmt: skip
 
     def refusal(self, name: str, test: str) -> Refusal | None:
         if test == "isolated":
@@ -122,7 +132,7 @@ class ReadsWorkload(PassesWorkload):
     reads: Name = Field(description="The workload whose files or objects are read.")
     at_once: Count = Field(8, le=10_000, description="Most read at once.")
     order: Literal["sequential", "random"] = Field(
-        "sequential", description="`random`: each operation is anywhere in any of them; a pass reads as many bytes as there are."
+        "sequential", description="`random`: each operation is anywhere in any of them; a pass has as many operations as one in order."
     )
     cold: bool = Field(False, description="Before each pass what there is is taken out of the page cache: it is read from the disks.")
 

@@ -24,6 +24,15 @@ PARTS_MAX = 10_000
 BUCKET = "hydrotest"
 """Of a store that hydrotest starts."""
 MEMORY_MIN = 256 * MIB
+HEAP_BYTES = 192 * MIB
+"""Of a program that reads or writes objects, beside what it reads."""
+HEAP_SHARE = 1.25
+"""A byte that is read takes so many of the heap."""
+
+
+def program_heap(buffered: int) -> int:
+    """Bytes of the heap of a program that keeps so many bytes at once."""
+    return HEAP_BYTES + round(HEAP_SHARE * buffered)
 
 
 class S3Security(Model):
@@ -76,7 +85,7 @@ class S3(Attachable, System):
         description="With `attach`: a bucket that is there, and keeps no versions.",
     )  # fmt: skip
     prefix: str = Field(
-        "", pattern=r"^([A-Za-z0-9!_.*'()-]+/)*$",
+        "", pattern=r"^([A-Za-z0-9!_.'()-]+/)*$",
         description="With `attach`: where the keys of hydrotest's own begin, e.g. `benchmarks/`. Below it they begin with `hydrotest-`.",
     )  # fmt: skip
     region: str = Field("us-east-1", pattern=r"^[a-z0-9-]+$", description="With `attach`: the region that requests are signed for.")
@@ -131,6 +140,14 @@ class ObjectsWorkload(PassesWorkload):
 
     things: ClassVar[str] = "objects"
 
+    @property
+    def buffered(self) -> int:
+        """Bytes that its program keeps at once."""
+        return 0
+
+    def heaps(self, name: str, experiment: Experiment) -> list[tuple[str, int]]:
+        return [(experiment.generator_hosts(name)[0], program_heap(self.buffered))]
+
 
 class S3Write(ObjectsWorkload, WritesWorkload):
     """Writes objects, several at once: one at a time, then twice as many, until the throughput no longer rises. No request is tried
@@ -172,7 +189,8 @@ class S3Read(ObjectsWorkload, ReadsWorkload):
     reads: Name = Field(description="The s3-write workload whose objects are read.")
     at_once: Count = Field(8, le=10_000, description="Most objects read at once.")
     order: Literal["sequential", "random"] = Field(
-        "sequential", description="`random`: each operation is anywhere in any of the objects; a pass reads as many bytes as there are."
+        "sequential",
+        description="`random`: each operation is anywhere in any of the objects; a pass has as many operations as one in order.",
     )
     cold: bool = Field(
         False, description="Before each pass the files of a store that hydrotest started are taken out of the page cache: they are read "
@@ -180,3 +198,7 @@ class S3Read(ObjectsWorkload, ReadsWorkload):
     )  # fmt: skip
 
     writer: ClassVar[type[WritesWorkload]] = S3Write
+
+    @property
+    def buffered(self) -> int:
+        return self.operation * self.at_once

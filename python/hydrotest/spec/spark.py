@@ -241,7 +241,7 @@ class SparkPerf(Workload):
     budget: DurationS = Field(1800.0, description="Longest time of one run of a test. A run that would take longer, or makes no "
                                                   "progress, is ended; the report names it and the resources that are full.")  # fmt: skip
 
-    def check_most(self, name: str, most: Most, checker: Checker) -> None:
+    def check_most(self, name: str, most: Most, experiment: Experiment, checker: Checker) -> None:
         cores = expected(most, CoresMost).cores
         if (self.cores or 0) > cores:
             raise checker.fail(

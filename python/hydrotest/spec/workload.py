@@ -104,7 +104,7 @@ class Workload(Model):
         """Seconds that its `isolated` test takes within what is allowed, where no search can end it; about so many."""
         return self.limit_step(name, experiment).seconds if self.limit_by in (LimitBy.PASSES, LimitBy.TIMES) else 0.0
 
-    def check_most(self, name: str, most: Most, checker: Checker) -> None:
+    def check_most(self, name: str, most: Most, experiment: Experiment, checker: Checker) -> None:
         """Raises `BadInputError` for what the owner of a cluster does not allow, beside rates and disk."""
 
     @property

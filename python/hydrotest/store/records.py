@@ -160,6 +160,10 @@ class FilesPass(Record):
     files: list[FileTime]
     allowed_bytes_per_s: float | None = None
     """No more was offered, on a file system that others use."""
+    allowed_requests_per_s: float | None = None
+    """No more were made, of a store that others use."""
+    requests: int = 0
+    """Made, where they are bounded: operations, also those that failed, and what else objects take."""
     operation_bytes: int | None = None
     operations_us: dict[int, int] = Field(default_factory=dict)
     """How many operations took so many microseconds, to three digits; empty if not kept."""

@@ -55,7 +55,7 @@ def file_rows(trials: Sequence[Trial], system: str) -> list[Files]:
         rates = {at_once: statistics.median(map(rate_of, done)) for at_once, done in by_number.items()}
         best = max(rates, key=lambda at_once: rates[at_once])
         for at_once, done in by_number.items():
-            each = [one.bytes / one.seconds for all_files in done for one in all_files.files if not one.failed]
+            each = [one.bytes / one.seconds for all_files in done for one in all_files.files if not one.failed and one.seconds > 0]
             rows.append(Files(
                 workload=workload, tenancy=tenancy, op=kind, at_once=at_once, passes=len(done),
                 files=len(done[0].files), file_bytes=max(one.bytes for one in done[0].files), bytes_per_s=rates[at_once],
@@ -64,9 +64,15 @@ def file_rows(trials: Sequence[Trial], system: str) -> list[Files]:
                 is_cold=any(one.is_cold for one in done), is_random=any(one.is_random for one in done),
                 operation_bytes=done[0].operation_bytes, offered=done[0].operations_per_s, latency_ms=Latency.of(_latency(done)),
                 operations=sum(sum(one.operations_us.values()) for one in done), errors=dict(sum((Counter(one.errors) for one in done), Counter())),
-                is_allowed=any(rates[at_once] >= one.allowed_bytes_per_s * ALLOWED_SHARE for one in done if one.allowed_bytes_per_s is not None),
+                is_allowed=any(_is_allowed(one, rates[at_once]) for one in done),
             ))  # fmt: skip
     return rows
+
+
+def _is_allowed(done: FilesPass, bytes_per_s: float) -> bool:
+    """What was allowed bound it: bytes, or requests."""
+    bounds = ((bytes_per_s, done.allowed_bytes_per_s), (done.requests / done.seconds, done.allowed_requests_per_s))
+    return any(most is not None and rate >= most * ALLOWED_SHARE for rate, most in bounds)
 
 
 def _latency(done: Sequence[FilesPass]) -> Mapping[str, float | None] | None:

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from hydrotest.cli.output import print_json
-from hydrotest.errors import EXIT_DONE
+from hydrotest.errors import EXIT_DONE, EXIT_FAILED
 from hydrotest.hosts.remote.make import sweep
 from hydrotest.run.attached.leftovers import remove_leftovers
 from hydrotest.run.lifecycle.held_clusters import take_down
@@ -25,9 +25,11 @@ def down(experiment: Path, hosts: Path | None, as_json: bool) -> int:
     there = asyncio.run(remove_leftovers(spec))
     removed += there.removed
     if as_json:
-        print_json({"ended": ended, "removed": removed, "kept": list(there.kept)})
+        print_json({"ended": ended, "removed": removed, "kept": list(there.kept), "failed": list(there.failed)})
     else:
         print(f"ended {ended}, removed {len(removed)} folders and topics that killed runs left")
         for name in there.kept:
             print(f"{name} stays: it is where a run was about to make something, but nothing proves that it is hydrotest's own")
-    return EXIT_DONE
+        for said in there.failed:
+            print(said)
+    return EXIT_FAILED if there.failed else EXIT_DONE

@@ -2,8 +2,12 @@ package hydrotest.jobs;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
 import java.net.SocketTimeoutException;
 import java.net.URI;
+import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyStore;
 import java.security.cert.Certificate;
@@ -18,7 +22,6 @@ import software.amazon.awssdk.auth.credentials.AwsCredentials;
 import software.amazon.awssdk.auth.credentials.AwsSessionCredentials;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.awscore.exception.AwsServiceException;
-import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
 import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
 import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
 import software.amazon.awssdk.core.exception.ApiCallAttemptTimeoutException;
@@ -26,13 +29,14 @@ import software.amazon.awssdk.core.exception.ApiCallTimeoutException;
 import software.amazon.awssdk.http.apache5.Apache5HttpClient;
 import software.amazon.awssdk.profiles.ProfileFile;
 import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.retries.api.RetryStrategy;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.S3Configuration;
 
-/** A bucket, by Amazon's own client, which tries nothing a second time: whatever fails is told. */
+/** A bucket, by Amazon's own client. Where load is applied it tries nothing a second time: whatever fails is told. */
 final class Bucket {
   private static final Duration CONNECTED = Duration.ofSeconds(5);
-  /** A request that takes longer has failed. */
+  /** A request without content that takes longer has failed; and so has any that nothing is heard of for so long. */
   private static final Duration ANSWERED = Duration.ofSeconds(60);
 
   final S3Client s3;
@@ -45,9 +49,12 @@ final class Bucket {
 
   /**
    * Of settings: endpoint, bucket, region, is_in_path, authority (PEM; null: not encrypted). The key is in `credentials`, or else in the
-   * environment, by the names that all of Amazon's programs know.
+   * environment, by the names that all of Amazon's programs know. And answered_s: a request that takes longer has failed; if not given, by
+   * what those without content take.
    */
-  static Bucket of(JsonNode settings, int connections) throws Exception {
+  static Bucket of(JsonNode settings, int connections, RetryStrategy retries) throws Exception {
+    JsonNode answered = settings.get("answered_s");
+    Duration whole = answered == null ? ANSWERED : Duration.ofMillis(Math.round(answered.asDouble() * 1e3));
     Apache5HttpClient.Builder http = Apache5HttpClient.builder().maxConnections(connections).connectionTimeout(CONNECTED).socketTimeout(ANSWERED)
         .connectionAcquisitionTimeout(ANSWERED);
     if (!settings.get("authority").isNull()) {
@@ -65,7 +72,7 @@ final class Bucket {
         .serviceConfiguration(S3Configuration.builder().chunkedEncodingEnabled(false).build())
         .httpClientBuilder(http)
         // Nor does a file of this machine's user change anything.
-        .overrideConfiguration(own -> own.retryStrategy(AwsRetryStrategy.doNotRetry()).apiCallTimeout(ANSWERED)
+        .overrideConfiguration(own -> own.retryStrategy(retries).apiCallTimeout(whole)
             .defaultProfileFile(ProfileFile.aggregator().build()))
         .build();
     return new Bucket(s3, settings.get("bucket").asText());
@@ -100,7 +107,7 @@ final class Bucket {
   static void counted(Request request) throws Exception {
     try {
       request.carryOut();
-    } catch (RuntimeException | java.io.IOException error) {
+    } catch (RuntimeException | IOException error) {
       throw new Store.Failed(code(error), error);
     }
   }
@@ -117,7 +124,7 @@ final class Bucket {
     }
   }
 
-  /** What the store calls an error; where it said nothing, what became of the connection. */
+  /** What the store calls an error; where it said nothing, what became of the connection: one of few words of ours. */
   static String code(Throwable error) {
     if (error instanceof AwsServiceException said) {
       String code = said.awsErrorDetails() == null ? null : said.awsErrorDetails().errorCode();
@@ -135,6 +142,14 @@ final class Bucket {
       }
       first = first.getCause();
     }
-    return isEncryption ? "TLS" : first instanceof SocketTimeoutException ? "Timeout" : first.getClass().getSimpleName();
+    return isEncryption ? "TLS" : first instanceof IOException lost ? ofConnection(lost) : first.getClass().getSimpleName();
+  }
+
+  private static String ofConnection(IOException error) {
+    return error instanceof SocketTimeoutException ? "Timeout"
+        : error instanceof UnknownHostException ? "UnknownHost"
+        : error instanceof NoRouteToHostException ? "NoRoute"
+        : error instanceof ConnectException ? "NotConnected"
+        : "ConnectionLost";
   }
 }

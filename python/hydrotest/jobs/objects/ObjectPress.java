@@ -6,8 +6,10 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import software.amazon.awssdk.core.ResponseInputStream;
+import java.util.concurrent.atomic.AtomicLong;
+import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
 import software.amazon.awssdk.core.sync.RequestBody;
+import software.amazon.awssdk.http.AbortableInputStream;
 import software.amazon.awssdk.http.ContentStreamProvider;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.CompletedPart;
@@ -24,12 +26,13 @@ public final class ObjectPress implements Store {
   private final S3Client s3;
   private final Content content;
   private final Pace requests;
+  private final AtomicLong admitted = new AtomicLong();
   private final int operationBytes;
   private final Map<String, String> mark;
 
   private ObjectPress(JsonNode settings) throws Exception {
     this.settings = settings;
-    bucket = Bucket.of(settings, settings.get("at_once").asInt() + CONNECTIONS);
+    bucket = Bucket.of(settings, settings.get("at_once").asInt() + CONNECTIONS, AwsRetryStrategy.doNotRetry());
     s3 = bucket.s3;
     content = new Content(settings.get("seed").asLong());
     requests = settings.get("requests_per_s").isNull() ? null : new Pace(settings.get("requests_per_s").asDouble());
@@ -43,7 +46,10 @@ public final class ObjectPress implements Store {
     JsonNode settings = Press.JSON.readTree(new File(args[0]));
     String what = settings.get("do").asText();
     if (what.equals("make") || what.equals("remove")) {
-      new Prefixes(settings).answer(what);
+      JsonNode done = new Prefixes(settings, true).answer(what, any -> {});
+      if (!done.path("failed").isEmpty()) {
+        throw new IOException("not all is removed: " + done);
+      }
       return;
     }
     ObjectPress own = new ObjectPress(settings);
@@ -59,6 +65,12 @@ public final class ObjectPress implements Store {
     if (requests != null) {
       requests.take(1);
     }
+    admitted.incrementAndGet();
+  }
+
+  @Override
+  public long admitted() {
+    return admitted.get();
   }
 
   private RequestBody body(int number, long at, int length) {
@@ -124,8 +136,9 @@ public final class ObjectPress implements Store {
     public void close() throws IOException {
       if (upload != null) {
         try {
+          admit();
           s3.abortMultipartUpload(to -> to.bucket(bucket.name).key(key).uploadId(upload));
-        } catch (RuntimeException error) {
+        } catch (RuntimeException | InterruptedException error) {
           throw new IOException("a multipart upload of " + key + " stays until the run removes what it made", error);
         }
       }
@@ -150,43 +163,41 @@ public final class ObjectPress implements Store {
     }
 
     @Override
+    public boolean isAtEnd() {
+      return place >= size;
+    }
+
+    @Override
     public int next(byte[] got, int most) throws Exception {
-      if (place >= size) {
-        return 0;
-      }
-      int[] length = {0};
       // All of it at once where it should fit: then no range is asked for.
       String range = place == 0 && size <= most ? null : range(place, most);
-      Bucket.counted(() -> {
-        try (ResponseInputStream<GetObjectResponse> in = get(range)) {
-          length[0] = in.readNBytes(got, 0, most);
-          size = sizeOf(in.response());
-          emptied(in);
-        }
-      });
-      place += length[0];
-      return length[0];
+      int read = get(range, got, most);
+      place += read;
+      return read;
     }
 
     @Override
     public void at(long offset, byte[] got, int length) throws Exception {
-      Bucket.counted(() -> {
-        try (ResponseInputStream<GetObjectResponse> in = get(range(offset, length))) {
-          int read = in.readNBytes(got, 0, length);
-          if (read < length) {
-            throw new java.io.EOFException(key + " ends after " + (offset + read) + " B");
-          }
-          emptied(in);
-        }
-      });
+      int read = get(range(offset, length), got, length);
+      if (read < length) {
+        throw new Store.Failed("Short", new IOException(key + " ends after " + (offset + read) + " B"));
+      }
     }
 
     private String range(long from, int length) {
       return "bytes=" + from + "-" + (from + length - 1);
     }
 
-    private ResponseInputStream<GetObjectResponse> get(String range) {
-      return s3.getObject(from -> from.bucket(bucket.name).key(key).range(range));
+    /** Returns how many bytes there were. The client's deadline holds until the last of them. */
+    private int get(String range, byte[] got, int most) throws Exception {
+      int[] read = {0};
+      Bucket.counted(() -> s3.getObject(from -> from.bucket(bucket.name).key(key).range(range), (response, in) -> {
+        read[0] = in.readNBytes(got, 0, most);
+        size = sizeOf(response);
+        emptied(in);
+        return response;
+      }));
+      return read[0];
     }
 
     /** Of the whole object. */
@@ -196,7 +207,7 @@ public final class ObjectPress implements Store {
     }
 
     /** A connection whose answer was read to its end is used again; one with more than was asked for is not worth it. */
-    private void emptied(ResponseInputStream<GetObjectResponse> in) throws IOException {
+    private void emptied(AbortableInputStream in) throws IOException {
       if (in.read() >= 0) {
         in.abort();
       }

@@ -5,23 +5,16 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.regex.Pattern;
 import software.amazon.awssdk.awscore.exception.AwsServiceException;
+import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.CommonPrefix;
-import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
-import software.amazon.awssdk.services.s3.model.MultipartUpload;
-import software.amazon.awssdk.services.s3.model.PutObjectResponse;
 import software.amazon.awssdk.services.s3.model.S3Object;
 
 /**
@@ -32,24 +25,27 @@ import software.amazon.awssdk.services.s3.model.S3Object;
 public final class Prefixes {
   /** The user's metadata of each object that is ours. */
   static final String MARK = "hydrotest";
-  private static final String MARKER = "marker";
+  static final String MARKER = "marker";
   private static final String BEAT = "beat";
   private static final int CANARY_BYTES = 1024;
   /** A canary changes its beat each second. */
   private static final long CANARY_LIVES_MS = 3000;
-  private static final int AT_ONCE = 8;
   private static final int CONNECTIONS = 32;
-  /** So many keys of others are told by name. */
-  private static final int KEPT_TOLD = 10;
 
   private final JsonNode settings;
   private final Bucket bucket;
   private final S3Client s3;
 
-  Prefixes(JsonNode settings) throws Exception {
+  /** `triesAgain`: what a store refuses for a moment; a canary is to see just that. */
+  Prefixes(JsonNode settings, boolean triesAgain) throws Exception {
     this.settings = settings;
-    bucket = Bucket.of(settings, CONNECTIONS);
+    bucket = Bucket.of(settings, CONNECTIONS, triesAgain ? AwsRetryStrategy.standardRetryStrategy() : AwsRetryStrategy.doNotRetry());
     s3 = bucket.s3;
+  }
+
+  /** Is told now and then how much is done. */
+  interface Progress {
+    void told(long done) throws IOException;
   }
 
   /** The one argument: `query`, for one answer, or `canary`. */
@@ -57,24 +53,25 @@ public final class Prefixes {
     Talk talk = new Talk();
     JsonNode settings = talk.settings();
     try {
-      Prefixes own = new Prefixes(settings);
-      if (args[0].equals("canary")) {
+      boolean sings = args[0].equals("canary");
+      Prefixes own = new Prefixes(settings, !sings);
+      if (sings) {
         Canary.live(talk, settings.get("rate_per_s").asDouble(), own::sing);
       } else {
-        talk.done(own.answer(settings.get("do").asText()));
+        talk.done(own.answer(settings.get("do").asText(), done -> talk.tell(talk.event("progress").put("done", done))));
       }
-    } catch (IOException | RuntimeException error) {
+    } catch (Exception error) {
       talk.failed(error);
     }
     System.exit(0);
   }
 
-  JsonNode answer(String what) throws Exception {
+  JsonNode answer(String what, Progress progress) throws Exception {
     return switch (what) {
       case "reach" -> reach();
       case "make" -> make();
       case "ids" -> ids();
-      case "remove" -> remove();
+      case "remove" -> new Removal(s3, bucket.name, settings, progress).carriedOut(() -> identity().equals(identityOf(prefix())));
       case "canaries" -> canaries();
       default -> throw new IOException("unknown: " + what);
     };
@@ -98,22 +95,29 @@ public final class Prefixes {
   private JsonNode reach() {
     String own = prefix() + "hydrotest-reach-" + UUID.randomUUID();
     String step = "list";
+    String upload = null;
     try {
       s3.listObjectsV2(of -> of.bucket(bucket.name).prefix(own).maxKeys(1));
       step = "versions";
       if (keepsVersions()) {
         return refused(step, "Versioned", "the bucket keeps versions");
       }
-      // Without an object of that name, as nobody has one, this asks only for the right. Some stores say that it is not there.
+      step = "uploads";
+      s3.listMultipartUploads(of -> of.bucket(bucket.name).prefix(own).maxUploads(1));
+      // Without an object of that name, as nobody has one, these ask only for the right. Some stores say that it is not there.
+      step = "read";
+      Bucket.unlessMissing(() -> s3.getObjectAsBytes(of -> of.bucket(bucket.name).key(own)));
       step = "delete";
       Bucket.unlessMissing(() -> s3.deleteObject(of -> of.bucket(bucket.name).key(own)));
       // An upload that is not completed is no object.
       step = "write";
-      String upload = s3.createMultipartUpload(to -> to.bucket(bucket.name).key(own)).uploadId();
+      String begun = s3.createMultipartUpload(to -> to.bucket(bucket.name).key(own)).uploadId();
+      upload = begun;
       step = "abort";
-      s3.abortMultipartUpload(to -> to.bucket(bucket.name).key(own).uploadId(upload));
+      s3.abortMultipartUpload(to -> to.bucket(bucket.name).key(own).uploadId(begun));
     } catch (RuntimeException error) {
-      return refused(step, Bucket.code(error), said(error));
+      // It is in no list of ours: who is told of it can abort it.
+      return refused(step, Bucket.code(error), said(error)).put("key", upload == null ? null : own).put("upload", upload);
     }
     return Talk.JSON.createObjectNode();
   }
@@ -151,13 +155,12 @@ public final class Prefixes {
       makeBucket();
     }
     if (identity().equals(identityOf(prefix))) {
-      return Talk.JSON.createObjectNode();
+      return proven(key);
     }
     if (!s3.listObjectsV2(of -> of.bucket(bucket.name).prefix(prefix + "/").maxKeys(1)).contents().isEmpty()) {
       throw new IOException(prefix + " is there already");
     }
-    PutObjectResponse made = s3.putObject(to -> to.bucket(bucket.name).key(key).metadata(Map.of(MARK, identity())).ifNoneMatch("*"), RequestBody.fromString(identity()));
-    String version = made.versionId();
+    String version = begun(key);
     if (version != null && !version.equals("null")) {
       s3.deleteObject(of -> of.bucket(bucket.name).key(key).versionId(version));
       throw new IOException("the bucket keeps versions, so what is deleted stays");
@@ -165,6 +168,28 @@ public final class Prefixes {
     // A store that does not know the condition may have let two write.
     if (!identity().equals(identityOf(prefix))) {
       throw new IOException(prefix + " was begun by somebody else at the same moment");
+    }
+    return proven(key);
+  }
+
+  /** Puts a marker where none is; returns its version. */
+  private String begun(String key) {
+    try {
+      return s3.putObject(to -> to.bucket(bucket.name).key(key).metadata(Map.of(MARK, identity())).ifNoneMatch("*"), RequestBody.fromString(identity()))
+          .versionId();
+    } catch (AwsServiceException error) {
+      if (error.statusCode() != 412) { // it is there: another's, or ours by a first try without an answer
+        throw error;
+      }
+      return null;
+    }
+  }
+
+  /** Refuses a store that drops metadata: nothing in it would prove to be ours. */
+  private JsonNode proven(String key) throws IOException {
+    if (!identity().equals(s3.headObject(of -> of.bucket(bucket.name).key(key)).metadata().get(MARK))) {
+      s3.deleteObject(of -> of.bucket(bucket.name).key(key));
+      throw new IOException("the store drops the metadata of objects (x-amz-meta-" + MARK + "), which proves what is hydrotest's own");
     }
     return Talk.JSON.createObjectNode();
   }
@@ -191,68 +216,6 @@ public final class Prefixes {
       found.put(name.asText(), identityOf(name.asText()));
     }
     return found;
-  }
-
-  /** All that is ours below a prefix, and last its marker. What does not prove to be ours stays, and is named. */
-  private JsonNode remove() throws Exception {
-    String prefix = prefix();
-    ArrayNode kept = Talk.JSON.createArrayNode();
-    int removed = 0;
-    ExecutorService workers = Executors.newFixedThreadPool(AT_ONCE);
-    try {
-      for (MultipartUpload one : uploads(below(prefix, identity()))) {
-        s3.abortMultipartUpload(of -> of.bucket(bucket.name).key(one.key()).uploadId(one.uploadId()));
-      }
-      List<String> keys = new ArrayList<>();
-      s3.listObjectsV2Paginator(of -> of.bucket(bucket.name).prefix(prefix + "/")).contents().forEach(one -> keys.add(one.key()));
-      keys.remove(prefix + "/" + MARKER);
-      Map<String, Future<Boolean>> gone = new HashMap<>();
-      keys.forEach(key -> gone.put(key, workers.submit(() -> removeOwn(key))));
-      for (String key : keys) {
-        if (gone.get(key).get()) {
-          removed++;
-        } else if (kept.size() < KEPT_TOLD) {
-          kept.add(key);
-        }
-      }
-    } finally {
-      workers.shutdownNow();
-    }
-    if (identity().equals(identityOf(prefix))) {
-      s3.deleteObject(of -> of.bucket(bucket.name).key(prefix + "/" + MARKER));
-    }
-    ObjectNode told = Talk.JSON.createObjectNode().put("removed", removed);
-    told.set("kept", kept);
-    return told;
-  }
-
-  /** Uploads that were begun and neither completed nor aborted. */
-  private List<MultipartUpload> uploads(String below) {
-    List<MultipartUpload> found = new ArrayList<>();
-    s3.listMultipartUploadsPaginator(of -> of.bucket(bucket.name).prefix(below)).uploads()
-        .forEach(one -> {
-          // Not every store heeds the prefix.
-          if (one.key().startsWith(below)) {
-            found.add(one);
-          }
-        });
-    return found;
-  }
-
-  /** Whether it was ours, and is gone. */
-  private boolean removeOwn(String key) {
-    if (!key.startsWith(below(prefix(), identity()))) {
-      return false;
-    }
-    HeadObjectResponse head = Bucket.unlessMissing(() -> s3.headObject(of -> of.bucket(bucket.name).key(key)));
-    if (head == null) {
-      return true;
-    }
-    if (!identity().equals(head.metadata().get(MARK))) {
-      return false;
-    }
-    s3.deleteObject(of -> of.bucket(bucket.name).key(key));
-    return true;
   }
 
   /** Prefixes of canaries that live: their beat changes. No clock is asked. */

@@ -70,8 +70,11 @@ final class Press {
     long start = System.nanoTime();
     JsonNode rate = settings.get("operations_per_s");
     schedule = rate.isNull() ? null : new Schedule(start, rate.asDouble());
+    long admitted = store.admitted();
     boolean isRandom = !writes && settings.get("is_random").asBoolean();
-    int tasks = settings.get(isRandom ? "at_once" : "files").asInt();
+    int files = settings.get("files").asInt();
+    // No more readers than there is something to read.
+    int tasks = isRandom ? (int) Math.min(settings.get("at_once").asInt(), files * places()) : files;
     for (int number = 0; number < tasks; number++) {
       int own = number;
       Callable<ObjectNode> one = isRandom ? () -> readAnywhere(own, tasks) : writes ? () -> write(name(own), own) : () -> read(name(own), own);
@@ -83,11 +86,17 @@ final class Press {
       each.add(one.get());
     }
     told.put("seconds", (System.nanoTime() - start) / 1e9);
+    told.put("requests", store.admitted() - admitted);
     var operations = told.putObject("operations_us");
     taken.forEach((micros, count) -> operations.put(Long.toString(micros), count.sum()));
     var errors = told.putObject("errors");
     failed.forEach((code, count) -> errors.put(code, count.sum()));
     return told;
+  }
+
+  /** Operations that a whole file takes; the last one may be shorter. */
+  private long places() {
+    return Math.max(1, (size + operationBytes - 1) / operationBytes);
   }
 
   private static String name(int number) {
@@ -118,7 +127,7 @@ final class Press {
     long read = 0;
     boolean correct = true;
     try (Store.Reading in = store.open(name, size)) {
-      while (true) {
+      while (!in.isAtEnd()) {
         keepTo((int) Math.min(Math.max(size - read, 1), operationBytes));
         long due = read < size ? due() : System.nanoTime();
         long start = System.nanoTime();
@@ -140,10 +149,10 @@ final class Press {
     return told(read, nanos, correct && read == size);
   }
 
-  /** One of several readers, each of which reads its share of all bytes, anywhere in any file. */
+  /** One of several readers, each of which has its share of the operations of a whole pass, anywhere in any file. */
   private ObjectNode readAnywhere(int reader, int readers) throws Exception {
     int count = settings.get("files").asInt();
-    long places = Math.max(1, size / operationBytes);
+    long places = places();
     Random random = new Random(settings.get("seed").asLong() * 31 + reader);
     byte[] got = new byte[operationBytes];
     Store.Reading[] open = new Store.Reading[count];

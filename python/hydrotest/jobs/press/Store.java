@@ -13,6 +13,11 @@ interface Store {
   /** Waits until another operation is allowed. */
   default void admit() throws InterruptedException {}
 
+  /** How many requests were allowed so far; 0 where they are not bounded. */
+  default long admitted() {
+    return 0;
+  }
+
   /** Closed without `end`, it leaves nothing, or an incomplete one. */
   interface Writing extends Closeable {
     /** Its content from an offset on. */
@@ -23,6 +28,11 @@ interface Store {
   }
 
   interface Reading extends Closeable {
+    /** Whether it is known, without an operation, that nothing is left. */
+    default boolean isAtEnd() {
+      return false;
+    }
+
     /** Fills an array from where the last call ended, but for the end; returns how many bytes there were. */
     int next(byte[] got, int most) throws Exception;
 

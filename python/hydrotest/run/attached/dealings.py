@@ -197,11 +197,14 @@ HINTS = {
     "InvalidToken": "Correct `security.session_token`.",
     "Versioned": "Use a bucket without versions: what is deleted in this one stays, and costs.",
     "TLS": "Correct `security`: `tls` where the store encrypts, and `authority` with the certificates that sign its own.",
-    "UnknownHostException": "Correct `attach`; with `addressing: virtual` the bucket is the first part of the name.",
+    "UnknownHost": "Correct `attach`; with `addressing: virtual` the bucket is the first part of the name.",
+    "NotConnected": "Correct `attach`: nothing there takes connections, or a firewall between refuses them.",
+    "NoRoute": "Correct `attach`, or the routes of this host: none leads there.",
+    "NotImplemented": "Use another store: this one does not know a request that hydrotest needs.",
 }
 """By what the store calls it (Amazon S3, "Error responses"), or the connection."""
-RIGHTS = {"list": "s3:ListBucket", "versions": "s3:GetBucketVersioning", "delete": "s3:DeleteObject", "write": "s3:PutObject",
-          "abort": "s3:AbortMultipartUpload"}  # fmt: skip
+RIGHTS = {"list": "s3:ListBucket", "versions": "s3:GetBucketVersioning", "uploads": "s3:ListBucketMultipartUploads", "read": "s3:GetObject",
+          "delete": "s3:DeleteObject", "write": "s3:PutObject", "abort": "s3:AbortMultipartUpload"}  # fmt: skip
 """By step of `Prefixes.java`."""
 
 
@@ -228,7 +231,8 @@ class S3Dealings(Dealings[AttachedS3]):
                 remedy = f"Give its user the right {RIGHTS[refused.step]}, or correct `bucket` and `prefix`."
                 if refused.code != "AccessDenied":
                     remedy = f"Correct `attach` and `security`, or what the network between them lets pass. {remedy}"
-            raise BadInputError(f"{where} cannot be used from {host.name}: {refused.code}: {refused.said}", remedy)
+            stays = "" if refused.upload is None else f"; an upload without parts stays: {refused.upload} of {refused.key}"
+            raise BadInputError(f"{where} cannot be used from {host.name}: {refused.code}: {refused.said}{stays}", remedy)
 
     async def others(self) -> list[str]:
         return await self._prefixes.canaries(self.canary_name("*"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hydrotest.errors import BadInputError, TrialFailedError
+from hydrotest.errors import OverdueError, TrialFailedError
 from hydrotest.hosts.catalogue import make_host_pool
 from hydrotest.run.attached.contact import attached_systems
 from hydrotest.run.attached.dealings import Dealings, dealings
@@ -24,6 +24,8 @@ class Removed:
     removed: tuple[str, ...]
     kept: tuple[str, ...]
     """Not proven to be hydrotest's own: there is something of that name, but the cluster names it otherwise; or it is in what was ours."""
+    failed: tuple[str, ...] = ()
+    """What could not be removed, and why: it is in the list still."""
 
 
 async def remove_leftovers(experiment: Experiment) -> Removed:
@@ -33,6 +35,7 @@ async def remove_leftovers(experiment: Experiment) -> Removed:
     """
     removed: list[str] = []
     kept: list[str] = []
+    failed: list[str] = []
     of = {name: list(leftovers(name)) for name in attached(experiment)}
     if not any(of.values()):
         return Removed((), ())
@@ -43,31 +46,43 @@ async def remove_leftovers(experiment: Experiment) -> Removed:
                 facts = await system.contact(system.askers[0])
                 for left in of[name]:
                     if left.cluster == facts.identity:
-                        await _remove(left, dealings(system), removed, kept)
+                        await _remove(left, dealings(system), removed, kept, failed)
         finally:
             await site.clear()
-    return Removed(tuple(removed), tuple(kept))
+    return Removed(tuple(removed), tuple(kept), tuple(failed))
 
 
-async def _remove(left: Leftover, ours: Dealings[Any], removed: list[str], kept: list[str]) -> None:
+async def _remove(left: Leftover, ours: Dealings[Any], removed: list[str], kept: list[str], failed: list[str]) -> None:
     """Of one run; its list goes when nothing of it is left."""
     names = [one.name for one in left.things]
     there = await ours.identities(names) if names else {}
-    unproven = []
+    is_left = False
     for one in left.things:
         identity = there[one.name]
         if identity is None:
             continue  # it was never made, or is gone
         if identity != one.identity:
-            unproven.append(one.name)
+            kept.append(one.name)
+            is_left = True
             continue
         try:
-            kept += await ours.remove(one.name, identity)
+            stays = await ours.remove(one.name, identity)
+        except OverdueError as error:
+            failed.append(
+                f"{one.name} is hydrotest's own, and is not removed in time: {error.message}. Repeat it: it goes on where it ended."
+            )
+            is_left = True
+            continue
         except TrialFailedError as error:
-            raise BadInputError(
-                f"{one.name} is hydrotest's own, and cannot be removed: {error.message}", "Give the user that right."
-            ) from error
-        removed.append(one.name)
-    kept += unproven
-    if not unproven:
+            failed.append(
+                f"{one.name} is hydrotest's own, and cannot be removed: {error.message}. Give the user that right, and repeat it."
+            )
+            is_left = True
+            continue
+        kept += stays
+        # It may be what is known to be ours by its marker only, which then stays.
+        is_left |= bool(stays)
+        if not stays:
+            removed.append(one.name)
+    if not is_left:
         await asyncio.to_thread(left.path.unlink, missing_ok=True)

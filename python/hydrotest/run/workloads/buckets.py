@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hydrotest.hosts.base import Host, ask
+from hydrotest.errors import TrialFailedError
+from hydrotest.hosts.base import Host, ask, ask_while_it_speaks
 from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.jobs.jars import job_jar
 from hydrotest.load.native import Generator
+from hydrotest.spec.s3 import program_heap
 from hydrotest.systems.fetch import S3_CLIENT, ProgressCallback, fetch
 from hydrotest.systems.s3.client import S3Client, client_version
 
-HEAP_BYTES = 192 << 20
-"""Of a program, beside what it reads."""
-HEAP_SHARE = 1.25
-"""A byte that is read takes so many of the heap."""
 PREFIXES = "hydrotest.jobs.Prefixes"
-REMOVED_PER_S_MIN = 5.0
-"""Two requests each, eight at once, to a store far away."""
+REMOVES_AT_ONCE = 8
+"""Objects, with two requests each, which are tried again within their time."""
+ANSWERED_S = 60.0
+"""Longest time of a request without content (`Bucket.java`)."""
 ASKED = Patience.of(a_JVM=SLOW * 20.0, a_few_requests_to_a_slow_store=SLOW * 60.0)
 
 
@@ -29,7 +29,7 @@ async def program(client: S3Client, host: Host, main: str, say: ProgressCallback
     """The command that carries out a program of `jobs/objects` on a host, without its arguments. `buffered`: bytes that it keeps."""
     classpath = await client.class_path(host, say)
     jar = await host.copy_of(await asyncio.to_thread(_jar, say))
-    heap = f"-Xmx{(HEAP_BYTES + round(HEAP_SHARE * buffered)) >> 20}m"
+    heap = f"-Xmx{program_heap(buffered) >> 20}m"
     return [str(await host.java()), heap, "-cp", f"{jar}:{classpath}", main]
 
 
@@ -44,17 +44,21 @@ class Refused:
     step: str
     code: str
     said: str
+    key: str | None = None
+    """Of the upload that stays, as it could not be aborted."""
+    upload: str | None = None
 
 
 class Prefixes:
     """Prefixes of our own in a bucket that others use; each is known by the identity in its marker."""
 
-    def __init__(self, client: S3Client, host: Host, say: ProgressCallback, objects: int = 0) -> None:
-        """`objects`: about so many are below one, where it is removed."""
+    def __init__(self, client: S3Client, host: Host, say: ProgressCallback) -> None:
         self._client = client
         self._host = host
         self._say = say
-        self._removed = Patience.of(a_JVM=SLOW * 20.0, its_objects=SLOW * (60.0 + objects / REMOVED_PER_S_MIN))
+        paced = 0.0 if client.requests_per_s is None else SLOW * 2 * REMOVES_AT_ONCE / client.requests_per_s
+        self._silence = Patience.of(a_JVM=SLOW * 20.0, an_object=SLOW * 2 * ANSWERED_S, requests_by_their_rate=paced)
+        """Without a word of how far a removal is: it may take as long as it goes on."""
 
     async def reach(self) -> Refused | None:
         """Why its user may not do what a run does; None if nothing hinders it. Raises `TrialFailedError`."""
@@ -70,9 +74,14 @@ class Prefixes:
         return await self._ask("ids", names=list(names))  # type: ignore[no-any-return]
 
     async def remove(self, prefix: str, identity: str) -> list[str]:
-        """Removes all that proves to be ours below a prefix. Returns keys that do not, which stay: the first ones. Raises
-        `TrialFailedError`."""
-        return list((await self._ask("remove", self._removed, prefix=prefix, identity=identity))["kept"])
+        """Removes all that proves to be ours below a prefix. Returns keys that do not, which stay: the first ones; their marker
+        stays with those that have our identity. Raises `TrialFailedError`, also where the store refused something."""
+        settings = {**self._settings, "do": "remove", "prefix": prefix, "identity": identity}
+        done = await ask_while_it_speaks(self._host, "query", settings, self._silence, await self._program())
+        if done["failed"]:
+            codes = ", ".join(f"{code} {count:,} times" for code, count in done["failed"].items())
+            raise TrialFailedError(f"the store refused to remove something: {codes}; {done['removed']:,} are removed")
+        return list(done["kept"])
 
     async def canaries(self, pattern: str) -> list[str]:
         """Prefixes of that pattern in which a canary of some run lives."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any
 
 from hydrotest.jobs.jars import MAINS
 from hydrotest.run.workloads.base import Bench
@@ -20,7 +20,7 @@ from hydrotest.systems.properties import property_text
 class Files(Passes):
     """Passes over files."""
 
-    client_name: Literal["hadoop", "aws-sdk"] = "hadoop"
+    client_name = "hadoop"
 
     def __init__(self, name: str, spec: PassesWorkload, bench: Bench) -> None:
         super().__init__(name, spec, bench)

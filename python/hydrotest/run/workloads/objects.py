@@ -5,11 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any
 
 from hydrotest.jobs.jars import MAINS
 from hydrotest.run.workloads.base import Bench
-from hydrotest.run.workloads.buckets import Prefixes, program
+from hydrotest.run.workloads.buckets import ANSWERED_S, Prefixes, program
 from hydrotest.run.workloads.passes import Passes
 from hydrotest.spec.choice import expected
 from hydrotest.spec.passes import PassesWorkload
@@ -22,7 +22,7 @@ REQUESTS_PER_S_MIN = 5.0
 class Objects(Passes):
     """Passes over objects."""
 
-    client_name: Literal["hadoop", "aws-sdk"] = "aws-sdk"
+    client_name = "aws-sdk"
 
     def __init__(self, name: str, spec: PassesWorkload, bench: Bench) -> None:
         super().__init__(name, spec, bench)
@@ -45,19 +45,22 @@ class Objects(Passes):
 
     def _settings(self) -> Mapping[str, Any]:
         identity = self._own_identity if self.most is None else self.bench.own.identity_of(self.prefix)
-        return {**self.client.settings, "prefix": self.prefix, "identity": identity,
-                "requests_per_s": None if self.most is None else self.most.requests_per_s}  # fmt: skip
+        return {**self.client.settings, "prefix": self.prefix, "identity": identity, "answered_s": self._answered_s}
 
     async def _command(self, buffered: int, settings: PurePath) -> list[str]:
         return [*await program(self.client, self.host, MAINS["objects"], self.bench.listener.say, buffered), str(settings)]
 
     def _requests_s_max(self, spec: PassesWorkload) -> float:
-        allowed = None if self.most is None else self.most.requests_per_s
-        return spec.requests_of(self.written) / min(REQUESTS_PER_S_MIN, allowed or REQUESTS_PER_S_MIN)
+        return spec.requests_of(self.written) / min(REQUESTS_PER_S_MIN, self.client.requests_per_s or REQUESTS_PER_S_MIN)
+
+    @property
+    def _answered_s(self) -> float:
+        """A request that takes longer has failed: beside others, each of its size, on the slowest link."""
+        return ANSWERED_S + self.spec.operation * max(self.spec.at_once, self.written.at_once) / self._bytes_per_s_min
 
     def _environment(self) -> Mapping[str, str]:
         return self.client.environment
 
     @property
     def _prefixes(self) -> Prefixes:
-        return Prefixes(self.client, self.host, self.bench.listener.say, self.written.count)
+        return Prefixes(self.client, self.host, self.bench.listener.say)

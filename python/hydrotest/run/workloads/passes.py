@@ -26,12 +26,13 @@ from hydrotest.store.records import FilesPass, Load, Trial
 BYTES_PER_S_MIN = 1e6
 """Of one copy; only a disk or link that is slowed down on purpose is slower."""
 JVM_S_MAX = SLOW * 60.0
+PassesClient = Literal["hadoop", "aws-sdk"]
 
 
 class Passes(Workload):
     """Passes over a number of files or objects, each with another number of them at once."""
 
-    client_name: Literal["hadoop", "aws-sdk"]
+    client_name: PassesClient
     """The library that applies the load."""
 
     @classmethod
@@ -73,11 +74,7 @@ class Passes(Workload):
             if self._is_cold:
                 await evict(self.bench.systems[self.spec.presses_on or ""].hosts, self.bench.run)
             done = await self._press(self.op, at_once)
-            wrong = sum(not one.correct for one in done.files if not one.failed)
-            if wrong:
-                raise TrialFailedError(f"{self.name}: {wrong} of {len(done.files)} {self.spec.things} are not what was written")
-            if not done.operations_us:
-                raise TrialFailedError(f"{self.name}: no operation succeeded: {_listed(done.errors)}")
+            check_pass(self.name, self.spec.things, done)
             return [self._load(done)]
 
         return await self.bench.runner.record(number, plan, [self._load(None)], body)
@@ -91,6 +88,7 @@ class Passes(Workload):
             "at_once": at_once, "operation_bytes": self.spec.operation, "operations_per_s": self.spec.rate,
             "is_random": self._is_random, "is_cold": what == "read" and self._is_cold,
             "allowed_bytes_per_s": None if self.most is None else self.most.rate_per_s,
+            "allowed_requests_per_s": None if self.most is None else self.most.requests_per_s,
             **json.loads(output.strip().splitlines()[-1]),
         })  # fmt: skip
 
@@ -105,7 +103,8 @@ class Passes(Workload):
                     "files": self.written.count, "file_bytes": self.written.each_bytes, "at_once": at_once, "seed": self.written.seed,
                     "bytes_per_s": None if self.most is None else self.most.rate_per_s, **self._settings()}  # fmt: skip
         await place(self.host, folder, {"settings.json": json.dumps(settings)})
-        argv = await self._command(spec.operation * at_once, folder / "settings.json")
+        # What is written is computed as it goes.
+        argv = await self._command(spec.operation * at_once if what == "read" else 0, folder / "settings.json")
         logs = (self.bench.runner.folder.path / layout.SYSTEM_LOGS).resolve()
         log = (logs if not self.host.machine else folder) / f"{label}.log"
         try:
@@ -133,16 +132,22 @@ class Passes(Workload):
 
     def _patience(self, spec: PassesWorkload) -> Patience:
         """Time for a pass over everything, on the slowest host."""
-        shares = [host.shares for host in self.bench.experiment.hosts.values()]
-        given = [bits / 8 for share in shares for bits in (share.get("disk"), share.get("network")) if bits is not None]
         allowed = [] if self.most is None or self.most.rate_per_s is None else [self.most.rate_per_s]
         total = self.written.count * self.written.each_bytes * self._copies
         scheduled = 0.0 if self.spec.rate is None else spec.operations_of(self.written) / self.spec.rate
         return Patience.of(
             a_JVM=JVM_S_MAX,
             operations_by_their_rate=scheduled,
-            all_bytes_at_the_slowest_speed=SLOW * total / min([BYTES_PER_S_MIN, *given, *allowed]),
+            all_bytes_at_the_slowest_speed=SLOW * total / min([self._bytes_per_s_min, *allowed]),
             all_requests_of_it=SLOW * self._requests_s_max(spec),
+        )
+
+    @property
+    def _bytes_per_s_min(self) -> float:
+        """Of the slowest disk or link."""
+        shares = [host.shares for host in self.bench.experiment.hosts.values()]
+        return min(
+            [BYTES_PER_S_MIN, *(bits / 8 for share in shares for bits in (share.get("disk"), share.get("network")) if bits is not None)]
         )
 
     def _requests_s_max(self, spec: PassesWorkload) -> float:
@@ -172,6 +177,14 @@ class Passes(Workload):
     def _environment(self) -> Mapping[str, str]:
         """Of the program; it may hold secrets."""
         return {}
+
+
+def check_pass(name: str, things: str, done: FilesPass) -> None:
+    """Raises `TrialFailedError` where content is not what was written, whatever else failed, or where no operation succeeded."""
+    if wrong := sum(not one.correct for one in done.files):
+        raise TrialFailedError(f"{name}: {wrong} of {len(done.files)} {things} are not what was written")
+    if not done.operations_us:
+        raise TrialFailedError(f"{name}: no operation succeeded: {_listed(done.errors)}")
 
 
 def _listed(errors: Mapping[str, int]) -> str:

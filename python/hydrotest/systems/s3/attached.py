@@ -27,7 +27,8 @@ def client_of(spec: S3) -> S3Client:
     authority = None
     if security.tls:
         authority = authorities() if security.authority is None else file_text(security.authority, "`authority` of s3")
-    client = S3Client(Place(spec.bucket, spec.prefix, spec.region, spec.addressing == "path"), key, authority)
+    place = Place(spec.bucket, spec.prefix, spec.region, spec.addressing == "path")
+    client = S3Client(place, key, authority, requests_per_s=None if spec.most is None else spec.most.rate)
     client.endpoint = spec.attach[0]
     return client
 

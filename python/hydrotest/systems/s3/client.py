@@ -36,11 +36,15 @@ class Place:
 class S3Client:
     """What programs need that read and write its objects."""
 
-    def __init__(self, place: Place, key: Key, authority: str | None = None, makes_bucket: bool = False) -> None:
-        """`authority`: whose certificates sign that of the store, PEM; None: connections are not encrypted. `makes_bucket`: it is ours."""
+    def __init__(
+        self, place: Place, key: Key, authority: str | None = None, makes_bucket: bool = False, requests_per_s: float | None = None
+    ) -> None:
+        """`authority`: whose certificates sign that of the store, PEM; None: connections are not encrypted. `makes_bucket`: it is ours.
+        `requests_per_s`: that a workload, or a removal, may make; None: without a bound."""
         self.place = place
         self.endpoint = ""
         """`host:port`, known once it is there."""
+        self.requests_per_s = requests_per_s
         self._key = key
         self._authority = authority
         self._makes_bucket = makes_bucket
@@ -50,7 +54,8 @@ class S3Client:
         """All but the key: for files and commands, too."""
         scheme = "http" if self._authority is None else "https"
         return {"endpoint": f"{scheme}://{self.endpoint}", "bucket": self.place.bucket, "region": self.place.region,
-                "is_in_path": self.place.is_in_path, "authority": self._authority, "makes_bucket": self._makes_bucket}  # fmt: skip
+                "is_in_path": self.place.is_in_path, "authority": self._authority, "makes_bucket": self._makes_bucket,
+                "requests_per_s": self.requests_per_s}  # fmt: skip
 
     @property
     def environment(self) -> dict[str, str]:
