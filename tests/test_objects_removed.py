@@ -13,7 +13,7 @@ from hydrotest.hosts.node import Event
 from hydrotest.run.attached.leftovers import _remove
 from hydrotest.run.attached.owned import Leftover, OwnThing
 from hydrotest.run.workloads import buckets
-from hydrotest.run.workloads.buckets import Prefixes
+from hydrotest.run.workloads.buckets import Prefixes, answered_s
 from hydrotest.systems.s3.client import Key, Place, S3Client
 from tests.fake_host import FakeHost, FakeNode
 
@@ -49,6 +49,12 @@ async def test_what_a_store_refuses_to_remove_is_told_by_its_code(monkeypatch: p
     prefixes, _ = removing(monkeypatch, {"event": "failed", "error": "its own words"})
     with pytest.raises(TrialFailedError, match="its own words"):
         await prefixes.remove("p", "i")
+
+
+def test_a_request_has_time_for_its_content_beside_others() -> None:
+    assert answered_s(0, 1e6) == 60.0
+    # Eight of 64 MiB on a link of 1 MB/s: none may fail for being one of many.
+    assert answered_s(8 * (64 << 20), 1e6) == pytest.approx(60 + 536.87, rel=1e-3)
 
 
 class Removing:

@@ -25,6 +25,11 @@ ANSWERED_S = 60.0
 ASKED = Patience.of(a_JVM=SLOW * 20.0, a_few_requests_to_a_slow_store=SLOW * 60.0)
 
 
+def answered_s(under_way: int, bytes_per_s: float) -> float:
+    """Longest time of a request, where requests for so many bytes share the slowest link."""
+    return ANSWERED_S + under_way / bytes_per_s
+
+
 async def program(client: S3Client, host: Host, main: str, say: ProgressCallback, buffered: int = 0) -> list[str]:
     """The command that carries out a program of `jobs/objects` on a host, without its arguments. `buffered`: bytes that it keeps."""
     classpath = await client.class_path(host, say)

@@ -9,7 +9,7 @@ from typing import Any
 
 from hydrotest.jobs.jars import MAINS
 from hydrotest.run.workloads.base import Bench
-from hydrotest.run.workloads.buckets import ANSWERED_S, Prefixes, program
+from hydrotest.run.workloads.buckets import Prefixes, answered_s, program
 from hydrotest.run.workloads.passes import Passes
 from hydrotest.spec.choice import expected
 from hydrotest.spec.passes import PassesWorkload
@@ -56,7 +56,7 @@ class Objects(Passes):
     @property
     def _answered_s(self) -> float:
         """A request that takes longer has failed: beside others, each of its size, on the slowest link."""
-        return ANSWERED_S + self.spec.operation * max(self.spec.at_once, self.written.at_once) / self._bytes_per_s_min
+        return answered_s(self.spec.operation * max(self.spec.at_once, self.written.at_once), self._bytes_per_s_min)
 
     def _environment(self) -> Mapping[str, str]:
         return self.client.environment
