@@ -10,6 +10,7 @@ import pytest
 
 from hydrotest.errors import OverdueError, TrialFailedError
 from hydrotest.hosts.node import Event
+from hydrotest.hosts.protocol import understood
 from hydrotest.run.attached.leftovers import _remove
 from hydrotest.run.attached.owned import Leftover, OwnThing
 from hydrotest.run.workloads import buckets
@@ -36,7 +37,7 @@ def removing(monkeypatch: pytest.MonkeyPatch, *events: Event) -> tuple[Prefixes,
 
 async def test_a_removal_keeps_to_the_rate_and_waits_while_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     done = {"event": "done", "result": {"removed": 2, "kept": ["a"], "failed": {}}}
-    prefixes, asked = removing(monkeypatch, *[{"event": "progress", "done": 1}] * 5, done)
+    prefixes, asked = removing(monkeypatch, *[understood("java", '{"event": "progress", "done": 1}')] * 5, done)
     assert await prefixes.remove("p", "i") == ["a"]
     (settings,) = asked
     assert (settings["do"], settings["requests_per_s"]) == ("remove", 50.0)

@@ -12,9 +12,24 @@ PROTOCOL = 4
 GREETING = {"protocol": PROTOCOL}
 """The controller's first line; the node's is the event `hello`."""
 EVENTS = frozenset(
-    {"hello", "clock", "looked", "ready", "started", "second", "histogram", "member", "spawned", "exited", "sample", "done", "failed"}
+    {
+        "hello",
+        "clock",
+        "looked",
+        "ready",
+        "started",
+        "second",
+        "histogram",
+        "member",
+        "progress",
+        "spawned",
+        "exited",
+        "sample",
+        "done",
+        "failed",
+    }
 )
-"""`Event` in rust/core/src/wire.rs."""
+"""`Event` in rust/core/src/wire.rs, and `member` and `progress` of programs in Java."""
 REMEDY = "Install both from one source: `make install`."
 
 
