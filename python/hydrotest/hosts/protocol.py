@@ -12,24 +12,11 @@ PROTOCOL = 4
 GREETING = {"protocol": PROTOCOL}
 """The controller's first line; the node's is the event `hello`."""
 EVENTS = frozenset(
-    {
-        "hello",
-        "clock",
-        "looked",
-        "ready",
-        "started",
-        "second",
-        "histogram",
-        "member",
-        "progress",
-        "spawned",
-        "exited",
-        "sample",
-        "done",
-        "failed",
-    }
+    {"hello", "clock", "looked", "ready", "started", "second", "histogram", "member", "spawned", "exited", "sample", "done", "failed"}
 )
-"""`Event` in rust/core/src/wire.rs, and `member` and `progress` of programs in Java."""
+"""`Event` in rust/core/src/wire.rs."""
+OF_PROGRAMS = frozenset({"progress"})
+"""What only programs in Java say, which speak the same protocol (`Talk.java`)."""
 REMEDY = "Install both from one source: `make install`."
 
 
@@ -53,6 +40,6 @@ def understood(name: str, line: bytes | str) -> dict[str, Any]:
     event = json.loads(line)
     if not isinstance(event, dict) or "event" not in event:
         raise ValueError(f"{event!r} is not an event")
-    if event["event"] not in EVENTS:
+    if event["event"] not in EVENTS | OF_PROGRAMS:
         raise MissingToolError(f"{name} says {event['event']!r}, which this hydrotest does not know", REMEDY)
     return event
