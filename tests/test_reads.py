@@ -97,6 +97,7 @@ def test_nothing_is_said_of_what_nobody_could_check() -> None:
     assert "0" not in sentence
     assert "0" not in integrity_sentence(rows)
     assert reads_sentences(accounts(load(found(checked=0)))) == []
+    assert reads_sentences(accounts(load(found(checked=0, rows=[unchecked(10, what="read", reason="nearest")])))) == []
 
 
 def test_every_reason_has_words() -> None:

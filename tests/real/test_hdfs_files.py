@@ -22,12 +22,12 @@ systems:
   hdfs: {{namenode: here, datanodes: [here]}}
 workloads:
   put:    {{kind: hdfs-write, files: 4, file_size: 32 MiB, at_once: 1, operation: 300 kB}}
-  get:    {{kind: hdfs-read, reads: put, at_once: 1, operation: 3 MiB, rate: 12/s}}
-  cold:   {{kind: hdfs-read, reads: put, at_once: 1, cold: true, rate: 40/s}}
+  get:    {{kind: hdfs-read, reads: put, at_once: 1, operation: 3 MiB}}
+  cold:   {{kind: hdfs-read, reads: put, at_once: 1, cold: true}}
   random: {{kind: hdfs-read, reads: put, at_once: 2, operation: 100 kB, order: random}}
   paced:  {{kind: hdfs-read, reads: put, at_once: 4, order: random, rate: 20/s}}
 tests:
-  - isolated: [put, get, cold, random, paced]
+  - isolated: [put, get, random, cold, paced]
 search: {{repeats: 3}}
 """
 BYTES = 4 * (32 << 20)
@@ -48,6 +48,5 @@ def test_operations_are_timed_and_cold_files_come_from_the_disk(tmp_path: Path) 
     paced = [row for row in rows if row["workload"] == "paced"]
     assert all(row["offered"] == 20 and row["bytes_per_s"] <= 20.5 * (1 << 20) for row in paced)
     read = {name: disk_bytes(tmp_path / "run", name) for name in ("get", "cold")}
-    # Each pass lasts three seconds; a part of the last one may be read after the last sample.
-    assert read["cold"] > 0.5 * BYTES
+    assert read["cold"] > 0.9 * BYTES
     assert read["get"] < 0.1 * BYTES

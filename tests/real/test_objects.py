@@ -40,12 +40,12 @@ systems:
 workloads:
   put:    {{kind: s3-write, objects: 4, object_size: 20 MiB, at_once: 2}}
   many:   {{kind: s3-write, objects: 200, object_size: 10 kB, at_once: 4}}
-  get:    {{kind: s3-read, reads: put, at_once: 1, operation: 3 MiB, rate: 9/s}}
-  cold:   {{kind: s3-read, reads: put, at_once: 1, cold: true, rate: 4/s}}
+  get:    {{kind: s3-read, reads: put, at_once: 1, operation: 3 MiB}}
+  cold:   {{kind: s3-read, reads: put, at_once: 1, cold: true}}
   random: {{kind: s3-read, reads: put, at_once: 2, operation: 100 kB, order: random}}
   paced:  {{kind: s3-read, reads: many, at_once: 4, rate: 100/s}}
 tests:
-  - isolated: [put, many, get, cold, random, paced]
+  - isolated: [put, many, get, random, cold, paced]
 search: {{repeats: 3}}
 """
 BYTES = 4 * (20 << 20)
@@ -70,8 +70,7 @@ async def test_objects_are_written_whole_and_in_parts_and_read_in_ranges(tmp_pat
     paced = [row for row in rows if row["workload"] == "paced"]
     assert all(row["offered"] == 100 and row["bytes_per_s"] <= 105 * 10_000 for row in paced)
     read = {name: disk_bytes(tmp_path / "run", name) for name in ("get", "cold")}
-    # Each pass lasts three seconds; a part of the last one may be read after the last sample.
-    assert read["cold"] > 0.5 * BYTES
+    assert read["cold"] > 0.9 * BYTES
     assert read["get"] < 0.1 * BYTES
     assert own_processes("hydrotest.jobs") == []
 

@@ -28,6 +28,7 @@ UNCHECKED: dict[str, set[tuple[str, str, str, str]]] = {
     "batch": set(),
     "limits": {("look", "presence", "expiring", "")},
     "views": {("look", "read", "range", "")},
+    "vectors": {("near", "read", "nearest", "")},
 }
 """By workload: statement, what, reason, columns."""
 
@@ -51,6 +52,18 @@ def test_what_cannot_be_checked_is_not_and_the_rest_is(tmp_path: Path, start_run
         assert (row["checked_reads"] > 0) == (name == "views" or all(one["what"] != "read" for one in row["unchecked"])), name
     absent = {name: sum(one["absent"] for one in row["unchecked"]) for name, row in accounts.items()}
     assert {name for name, count in absent.items() if count} >= {"deletes", "expiring"}
+    (near,) = summary["nearest"]
+    assert (near["workload"], near["statement"], near["offered"], near["similarity"], near["limit"]) == (
+        "vectors",
+        "near",
+        40,
+        "cosine",
+        10,
+    )
+    assert (near["rows"], near["dimension"], near["queries"], near["short"]) == (500, 8, 100, 0)
+    assert near["answers"] > 100
+    assert 0.7 < near["low"] < near["recall"] <= near["high"] <= 1
+    assert near["latency_ms"]["p99"] > 0
     (view,) = accounts["views"]["views"]
     assert (view["view"], view["table"], view["missing"], view["extra"], view["rows"]) == ("us_by_email", "us", 0, 0, 1_000)
     assert view["settled_s"] is not None

@@ -85,7 +85,9 @@ def _says_something(row: Integrity) -> bool:
     the rows."""
     if row.checked_reads is None:
         return False
-    return bool(row.unchecked) or bool(flawed_reads(row)) or (row.lost is None and row.checked_reads > 0)
+    # Of the nearest vectors their recall is shown instead.
+    unchecked = [one for one in row.unchecked if one.reason != "nearest"]
+    return bool(unchecked) or bool(flawed_reads(row)) or (row.lost is None and row.checked_reads > 0)
 
 
 def _reads_sentence(row: Integrity) -> str:
