@@ -33,5 +33,5 @@ def check_tables(table: Sequence[str], config: Mapping[str, Any] | None, place: 
         if verb(create) != "CREATE":
             raise checker.fail(place, f"{create!r} does not begin with CREATE", "Write CREATE TABLE, TYPE, INDEX or MATERIALIZED VIEW.")
     if config is not None and has_views(table) and not any(config.get(name) is True for name in VIEWS_ENABLED):
-        raise checker.fail(place, "Cassandra makes no materialised views unless it is told to",
+        raise checker.fail(place, "Cassandra makes no materialised views by default",
                            f"Add `config: {{{VIEWS_ENABLED[0]}: true}}` to `systems.cassandra`.")  # fmt: skip

@@ -60,7 +60,7 @@ def _cores(run: RunFolder, trial: Trial, services: re.Pattern[str], begin: float
     rates = service_rates(read_samples(run.folder_of(trial), layout.SERVICE_SAMPLES))
     if rates.is_empty():
         return
-    # A reading tells of the second before it.
+    # A reading is of the second before it.
     inside = rates.filter((pl.col("wall_s") > begin + 0.5) & (pl.col("wall_s") <= end + 0.5))
     for (name,), readings in inside.group_by("service"):
         if services.match(str(name)) and len(readings) >= READINGS_MIN:

@@ -77,7 +77,7 @@ def service_shares(run: RunFolder, trials: list[Trial]) -> list[ServiceShare]:
     for trial, begin, end in _windows(trials):
         rates = service_rates(read_samples(run.folder_of(trial), layout.SERVICE_SAMPLES))
         if not rates.is_empty():
-            # A reading tells of the second before it.
+            # A reading is of the second before it.
             frames.append(rates.filter((pl.col("wall_s") > begin + 0.5) & (pl.col("wall_s") <= end + 0.5)))
     if not frames:
         return []

@@ -33,7 +33,7 @@ import software.amazon.awssdk.retries.api.RetryStrategy;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.S3Configuration;
 
-/** A bucket, by Amazon's own client. Where load is applied it tries nothing a second time: whatever fails is told. */
+/** A bucket, by Amazon's own client. Where load is applied it tries nothing a second time: every failure is reported. */
 final class Bucket {
   private static final Duration CONNECTED = Duration.ofSeconds(5);
   /** A request without content that takes longer has failed; and so has any that nothing is heard of for so long. */
@@ -103,7 +103,7 @@ final class Bucket {
     void carryOut() throws Exception;
   }
 
-  /** Carries a request out; what fails is told with its code. */
+  /** Carries a request out; a failure is reported with its code. */
   static void counted(Request request) throws Exception {
     try {
       request.carryOut();

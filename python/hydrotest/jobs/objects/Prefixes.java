@@ -116,7 +116,7 @@ public final class Prefixes {
       step = "abort";
       s3.abortMultipartUpload(to -> to.bucket(bucket.name).key(own).uploadId(begun));
     } catch (RuntimeException error) {
-      // It is in no list of ours: who is told of it can abort it.
+      // It is in no list of ours: whoever reads this can abort it.
       return refused(step, Bucket.code(error), said(error)).put("key", upload == null ? null : own).put("upload", upload);
     }
     return Talk.JSON.createObjectNode();

@@ -25,7 +25,7 @@ import software.amazon.awssdk.services.s3.model.MultipartUpload;
  */
 final class Removal {
   private static final int AT_ONCE = 8;
-  /** Progress is told so often at most. */
+  /** Progress is reported so often at most. */
   private static final long TOLD_NANOS = 1_000_000_000L;
   /** So many keys of others are told by name. */
   private static final int KEPT_TOLD = 10;

@@ -139,7 +139,7 @@ class Store(Rated):
         hosts = self.hosts * load_spec.times
         generators = load_cassandra.generators(
             self.name, self.spec, hosts, self.cluster, self.keyspace, number, settings, filled=self._filled, views_filled=self._views_filled,
-            # Without a rate limit, or in a warm-up, nothing is told of single operations.
+            # Without a rate limit, or in a warm-up, single operations are not reported.
             recall=plan.purpose.is_measured and not plan.purpose.is_unthrottled,
         )  # fmt: skip
         return Part(self.name, self.spec.kind, generators, account=self._noted)
