@@ -56,10 +56,13 @@ pub fn overlay(proc_root: &Path, host: &Emulated, out: &mut Counters) -> Result<
 
 fn cpu(host: &Emulated, out: &mut Counters) -> Result<(), String> {
     let (user_us, system_us) = match (&host.cpuacct, host.cpu.as_ref().or(host.unified.as_ref())) {
-        (Some(group), _) => (
-            number(&group.join("cpuacct.usage_user"))? / 1_000,
-            number(&group.join("cpuacct.usage_sys"))? / 1_000,
-        ),
+        (Some(group), _) => {
+            // Only `usage` is exact. The kernel divides it by its clock's ticks, and those miss most of what a quota lets run in
+            // pieces: 0.05 core was counted of a host that used all of its 0.25.
+            let used_us = number(&group.join("cpuacct.usage"))? / 1_000;
+            let system_us = (number(&group.join("cpuacct.usage_sys"))? / 1_000).min(used_us);
+            (used_us - system_us, system_us)
+        }
         (None, Some(group)) => {
             let stat = group.join("cpu.stat");
             (field(&stat, "user_usec")?, field(&stat, "system_usec")?)
@@ -192,7 +195,9 @@ mod tests {
     #[test]
     fn version_1_has_a_directory_for_each_controller() {
         let root = tree(&[
-            ("cpuacct/cpuacct.usage_user", "2000000\n"),
+            // What ticks have counted is less than what was used.
+            ("cpuacct/cpuacct.usage", "2500000\n"),
+            ("cpuacct/cpuacct.usage_user", "700000\n"),
             ("cpuacct/cpuacct.usage_sys", "500000\n"),
             (
                 "cpu/cpu.stat",
