@@ -18,7 +18,7 @@ def test_a_folder_holds_and_gives_back_the_plain_word() -> None:
 
 
 def test_what_only_prepares_is_not_measured() -> None:
-    assert {one.value for one in Purpose if not one.is_measured} == {"warm-up", "populate", "prefill", "squeeze", "files"}
+    assert {one.value for one in Purpose if not one.is_measured} == {"warm-up", "populate", "prefill", "squeeze", "calibrate", "files"}
 
 
 def test_a_workload_is_unthrottled_only_before_anything_is_taken_away() -> None:

@@ -108,6 +108,11 @@ def share(text: object) -> float:
     return value
 
 
+def multiple(text: object) -> float:
+    """How many times: 0.5, 2, or "50 %"."""
+    return float(_exactly(text, _SHARES, "multiple", "50 %"))
+
+
 def fraction(text: object) -> float:
     """A fraction: 0.05 or "5 %"; neither zero nor all."""
     value = share(text)

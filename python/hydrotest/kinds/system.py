@@ -34,4 +34,6 @@ class SystemKind:
     """Where exporters that others use have these gauges."""
     advice: Mapping[str, Advice] = field(default_factory=dict)
     """Advice about a bottleneck, by resource, or by the setting that costs CPU."""
+    requests: str | None = None
+    """The gauge that counts the requests with which its load comes in."""
     needs_java: bool = False

@@ -36,6 +36,8 @@ class WorkloadKind:
     stock: StockTool | None = None
     table: Literal["records", "operations"] | None = None
     """The form in which its levels are shown."""
+    law: Ref | None = None
+    """What its operations make each host of its system do (`analysis.demand.laws.base.Law`); None: nothing can be predicted from it."""
     program: tuple[str, ...] = ()
     """The command, before its subcommand, of its own generator, which uses the nodes' protocol
     (`hosts.protocol`). Empty: hydrotest-node."""

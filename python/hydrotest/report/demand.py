@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hydrotest.analysis.demand.body import SOFT_MIN
 from hydrotest.report.table import NONE, Table, decimal
-from hydrotest.summary.demand import Estimate, SystemDemand
+from hydrotest.summary.demand import DriverDemand, Estimate, SystemDemand
 from hydrotest.summary.model import Summary
 
 
@@ -24,5 +25,45 @@ def _cells(row: SystemDemand) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def _interval(estimate: Estimate, digits: int) -> str:
-    return f"{decimal(estimate.low, digits)} … {decimal(estimate.high, digits)}"
+def _interval(estimate: Estimate, digits: int, scale: float = 1.0) -> str:
+    return f"{decimal(estimate.low * scale, digits)} … {decimal(estimate.high * scale, digits)}"
+
+
+SINGLE = {
+    "requests": "request", "batches": "batch", "records": "record", "bytes": "byte", "copied requests": "copied request",
+    "copied bytes": "copied byte", "reads": "read", "writes": "write", "replica reads": "replica read", "replica writes": "replica write",
+    "remote reads": "remote read", "remote writes": "remote write", "read bytes": "read byte", "written bytes": "written byte",
+}  # fmt: skip
+"""A driver's name in the singular."""
+
+
+def driver_sheet(summary: Summary) -> Table:
+    """A row for each driver of each law."""
+    rows = [cells for row in summary.demand for law in row.drivers for cells in _driver_cells(row.system, law)]
+    heads = ["system", "each", "CPU µs", "90 % sure", "of", "windows", "error", "use beyond need"]
+    return Table("What drives the CPU of a host", heads, rows, lead=("system", "each", "CPU µs", "90 % sure", "use beyond need"))
+
+
+def _driver_cells(system: str, law: DriverDemand) -> list[list[str]]:
+    about = [
+        ", ".join(law.workloads),
+        str(law.windows),
+        f"{law.error:.0%}",
+        f"{law.softness:.0%} of the cores" if law.softness >= SOFT_MIN else NONE,
+    ]
+    rows = (
+        []
+        if law.fixed_cores is None
+        else [[system, "second, whatever it does", decimal(law.fixed_cores.value * 1e6, 0), _interval(law.fixed_cores, 0, 1e6), *about]]
+    )
+    for one in law.drivers:
+        name = ", with its ".join([SINGLE[one.driver], *([", ".join(one.along)] if one.along else [])])
+        rows.append(
+            [
+                system,
+                name,
+                *(["not separated", NONE] if one.cpu_us is None else [decimal(one.cpu_us.value, 4), _interval(one.cpu_us, 4)]),
+                *about,
+            ]
+        )
+    return rows

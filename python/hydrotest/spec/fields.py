@@ -132,6 +132,7 @@ BitsPerS = Annotated[
 ]
 Fraction = Annotated[float, BeforeValidator(units.fraction), written(units.SHARE_PATTERN, "5 %", number="number")]
 Share = Annotated[float, BeforeValidator(units.share), written(units.SHARE_PATTERN, "50 %", number="number")]
+Multiple = Annotated[float, BeforeValidator(units.multiple), written(units.SHARE_PATTERN, "50 %", number="number")]
 Port = Annotated[int, Field(ge=1, le=65535)]
 PropertyValue = bool | int | float | str
 """A server property's value, passed through in the server's form."""

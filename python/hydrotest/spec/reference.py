@@ -180,7 +180,7 @@ def default_of(field: FieldInfo) -> str | None:
     if value in (None, "", [], {}) or isinstance(value, base.Model):
         return None
     if isinstance(value, list):
-        return f"[{', '.join(value)}]"
+        return f"[{', '.join(map(str, value))}]"
     if isinstance(value, Arrivals):
         return show_arrivals(value)
     if isinstance(value, Distribution):

@@ -53,6 +53,7 @@ class Purpose(StrEnum):
     PROFILE = "profile", Trait.MEASURED
     DOUBLING = "doubling", Trait.MEASURED
     SQUEEZE = "squeeze", Trait.UNREAD
+    CALIBRATE = "calibrate", Trait.UNREAD
     FILES = "files"
 
     @property

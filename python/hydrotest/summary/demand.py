@@ -22,6 +22,33 @@ class OperationCost(Row):
     cpu_us: Estimate = Field(description="Microseconds of a core that an operation costs all services of the system together.")
 
 
+class DriverCost(Row):
+    """What each request, record or byte costs a host."""
+
+    driver: str = Field(
+        description="What costs CPU: `requests`, `batches`, `records`, `bytes`, of copies `copied requests` and `copied bytes`; of Cassandra `reads` and "
+        "`writes` as their coordinator, `replica reads`, `replica writes`, of those `remote reads` and `remote writes`; `read bytes`, `written bytes`."
+    )
+    along: list[str] = Field(description="Others that rose in proportion to it in all windows: what it costs is with them.")
+    cpu_us: Estimate | None = Field(
+        description="Microseconds of a core that each costs; null where the windows do not separate it from others."
+    )
+
+
+class DriverDemand(Row):
+    """CPU of each host by what drives it: workloads that differ in numbers only share one law."""
+
+    workloads: list[str] = Field(description="The workloads.")
+    fixed_cores: Estimate | None = Field(description="Cores of each host without any load; null where the windows do not separate it.")
+    drivers: list[DriverCost] = Field(description="By driver; those that cost nothing measurable are left out.")
+    windows: Count = Field(description="Windows that it stands on.")
+    error: Number = Field(description="Median over the windows of |estimated − used| ÷ used.")
+    softness: Number = Field(
+        description="By how much the use of the CPU is more than the same share of the rate without a rate limit, at most, as a share of all cores. From 0.45 on "
+        "what is used by schedule is not what is needed, and only windows without a rate limit count."
+    )
+
+
 class SystemDemand(Row):
     """CPU that a system uses by what it does: cores = fixed + Σ cost × rate, by non-negative regression over the windows of the run.
     It holds for this run's settings, machines, and mix of loads."""
@@ -36,3 +63,6 @@ class SystemDemand(Row):
     error: Number | None = Field(description="Median over the windows of |estimated − used| ÷ used.")
     together: list[str] = Field(description="Where nothing is estimated: workloads, and `fixed`, that these windows do not separate.")
     lacking: Count = Field(description="Windows that lack for an estimate.")
+    drivers: list[DriverDemand] = Field(
+        default_factory=list, description="The same of each host by requests, records and bytes, also from the windows of a calibration."
+    )

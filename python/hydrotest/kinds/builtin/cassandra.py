@@ -62,5 +62,6 @@ KINDS = (
         unit="operations/s",
         stock=StockTool("cassandra-stress", Ref("hydrotest.run.trials.stock:stress")),
         table="operations",
+        law=Ref("hydrotest.analysis.demand.laws.cassandra:MixLaw"),
     ),
 )

@@ -51,6 +51,7 @@ KINDS = (
         make=Ref("hydrotest.systems.kafka.system:make"),
         start_s=10.0,
         services=r"kafka-\d+$",
+        requests='kafka_requests_total{request="Produce"}',
         bundles=(Ref("hydrotest.systems.fetch:KAFKA"), Ref("hydrotest.systems.fetch:EXPORTER")),
         limits=LIMITS,
         exported=EXPORTED,
@@ -70,6 +71,7 @@ KINDS = (
         unit="records/s",
         stock=StockTool("ProducerPerformance", Ref("hydrotest.run.trials.stock:produce")),
         table="records",
+        law=Ref("hydrotest.analysis.demand.laws.kafka:ProduceLaw"),
     ),
     WorkloadKind(
         name="kafka-consume",

@@ -35,6 +35,7 @@ KINDS = (
         sheets=(Ref("hydrotest.report.profile:profile_sheet"),),
         figures=(Ref("hydrotest.report.profile:profile_figures"),),
     ),
+    TestKind("calibrate", Ref("hydrotest.spec.tests.calibrate:Calibrate"), Ref("hydrotest.run.tests.calibrate:CalibrateTest")),
     TestKind(
         "doubling",
         Ref("hydrotest.spec.tests.doubling:Doubling"),

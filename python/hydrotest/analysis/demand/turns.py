@@ -1,0 +1,36 @@
+"""The windows of a calibration: each turn of its trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import fmean
+
+from hydrotest.analysis.measured import Measured
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.records import SqueezeBlock, Trial
+
+SETTLE_S = 1.0
+"""Cut off at the beginning of each turn: queues of the one before drain."""
+LAST_S = 0.5
+"""Cut off at its end: a reading of counters may come so much later."""
+
+
+def settled(turn: SqueezeBlock, ended_s: float) -> tuple[float, float] | None:
+    """Begin and end of the part of a turn that shows nothing of the one before; None if its trial ended in it."""
+    return (turn.start_wall_s + SETTLE_S, turn.end_wall_s - LAST_S) if turn.end_wall_s <= ended_s + 0.5 else None
+
+
+def turns_of(run: RunFolder, trial: Trial, workload: str) -> Iterator[tuple[SqueezeBlock, float, float, float]]:
+    """Each whole turn: the turn, begin, end, and operations a second."""
+    measured = Measured.read(run, trial, workload)
+    for turn in trial.turns:
+        window = settled(turn, measured.progress.end_s)
+        rate = None if window is None else measured.progress.rate(*window)
+        if window is not None and rate is not None:
+            yield turn, *window, rate
+
+
+def full_rate(run: RunFolder, trial: Trial, workload: str) -> float:
+    """Mean operations a second of the turns in which its hosts had all of their cores; 0 without any."""
+    rates = [rate for turn, _, _, rate in turns_of(run, trial, workload) if not turn.hosts]
+    return fmean(rates) if rates else 0.0

@@ -1,0 +1,93 @@
+"""The calibration: what operations cost, at several rates and with less of the cores."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+
+from hydrotest.analysis.bottleneck.squeeze import Block
+from hydrotest.analysis.demand.turns import full_rate
+from hydrotest.errors import RunFailedError
+from hydrotest.run.lifecycle.attempts import until_done
+from hydrotest.run.trials.blocks import Blocks
+from hydrotest.run.trials.trial import TrialPlan
+from hydrotest.run.workloads.base import UNTHROTTLED, Bench, LoadSpec, Rated, Workload
+from hydrotest.spec.choice import expected
+from hydrotest.spec.tests.calibrate import RATES, Calibrate
+from hydrotest.spec.tests.profile import Stretch
+from hydrotest.store.purposes import Purpose
+from hydrotest.store.records import Trial
+from hydrotest.units import show_rate
+
+WITHOUT, BY_RATE = "without", "by-rate"
+"""The two trials of each round of a workload, as their `search` names them."""
+FEWER = 0.5
+"""Of the rates, after a round in which the highest was too much by schedule."""
+
+
+class CalibrateTest:
+    """Rounds over workloads; each round has a trial without a rate limit and one by schedule."""
+
+    def __init__(self, index: int, test: Calibrate, bench: Bench, workloads: dict[str, Workload], done: list[Trial]) -> None:
+        self.index = index
+        self.test = test
+        self.bench = bench
+        self.workloads = [expected(workloads[name], Rated) for name in test.workloads]
+        self.done = {(one.slug, one.search): one for one in done
+                     if one.test == index and one.status == "done" and one.purpose == Purpose.CALIBRATE}  # fmt: skip
+        self.scales = dict.fromkeys(test.workloads, 1.0)
+
+    async def run(self) -> None:
+        """Carries the test out."""
+        for workload in self.workloads:
+            await workload.prepare()
+        for number in range(self.test.rounds):
+            dice = random.Random(f"{self.index} {number}")
+            for workload in dice.sample(self.workloads, len(self.workloads)):
+                await self._round(workload, number + 1, dice)
+
+    async def _round(self, workload: Rated, number: int, dice: random.Random) -> None:
+        name, window = workload.name, self.test.window
+        self.bench.listener.phase(f"{name}: round {number} of {self.test.rounds}")
+        less = [
+            Block(tuple(hosts), resource, share, window) for resource, share in self.test.given if (hosts := self._given(name, resource))
+        ]
+        turns = [Block((), None, 1.0, window)]
+        for block in dice.sample(less, len(less)):
+            turns += [block, turns[0]]
+        without = await self._trial(workload, f"{WITHOUT}-{number}", turns, UNTHROTTLED)
+        rate = full_rate(self.bench.runner.folder, without, name)
+        if not rate:
+            raise RunFailedError(f"{name} completed nothing without a rate limit", "Look at the logs of its system.")
+        rates = [share * rate * self.scales[name] for share in dice.sample(RATES, len(RATES))]
+        stretches = tuple(Stretch.model_validate({"rate": one, "duration": f"{window:g} s"}) for one in rates)
+        by_rate = await self._trial(workload, f"{BY_RATE}-{number}", [turns[0]] * len(rates), LoadSpec(stretches=stretches))
+        outcome = by_rate.load(name).outcome
+        if outcome is not None and outcome.gave_up:
+            self.scales[name] *= FEWER
+        self.bench.listener.say(f"{name}: {show_rate(rate)}/s without a rate limit")
+
+    def _given(self, name: str, resource: str) -> list[str]:
+        """The hosts of its system, if all of them have a share of the resource that can be another at once."""
+        system = self.bench.experiment.workloads[name].presses_on
+        hosts = [] if system is None else self.bench.experiment.systems.present()[system].hosts
+        return (
+            list(hosts)
+            if all(self.bench.hosts[host].relievable and resource in self.bench.hosts[host].squeezable for host in hosts)
+            else []
+        )
+
+    async def _trial(self, workload: Rated, search: str, turns: list[Block], load: LoadSpec) -> Trial:
+        slug = f"calibrate-{workload.name}"
+        if (done := self.done.get((slug, search))) is not None:
+            return done
+        warm_up = self.bench.experiment.search.warm_up if load is UNTHROTTLED else 0.0
+        plan = TrialPlan(slug, Purpose.CALIBRATE, warm_up, sum(turn.seconds for turn in turns), self.index, search)
+        trial = await until_done(
+            self.bench, partial(self._attempt, workload, plan, load, turns)
+        )  # fmt: skip
+        self.bench.listener.trial_ended(trial, None, "measured")
+        return trial
+
+    async def _attempt(self, workload: Rated, plan: TrialPlan, load: LoadSpec, turns: list[Block]) -> Trial:
+        return await workload.trial(plan, load, Blocks(self.bench.hosts, turns, plan.warm_up_s, workload.last))
