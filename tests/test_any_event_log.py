@@ -15,7 +15,7 @@ from hydrotest.analysis.spark.event_log import EventLog, FlawKind, parse_event_l
 from hydrotest.analysis.spark.executors import Removal, removal
 from hydrotest.analysis.spark.tasks import Doubt, Outcome, Stage
 from hydrotest.analysis.spark.time_spent import cores_max, critical_path_s, time_rows
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.report.spark import doubt_sentences, spark_sentences, stage_sheet, where_sheet
 from hydrotest.report.table import NONE
 from hydrotest.summary.spark import Doubt as DoubtRow

@@ -15,7 +15,7 @@ from hydrotest.audit.checks.window import rate_is_steady, start_is_left_out
 from hydrotest.audit.claim import Claim, Interval, Loop, Tool
 from hydrotest.audit.finding import CONTRADICTIONS, Code
 from hydrotest.audit.readers import read_output
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.errors import BadInputError
 from hydrotest.printed.figures import Printed
 from hydrotest.report import published_results

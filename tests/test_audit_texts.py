@@ -10,7 +10,7 @@ import pytest
 from hydrotest.audit.claim import Claim, Loop, Tool
 from hydrotest.audit.finding import Code
 from hydrotest.audit.readers import read_output
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.printed.figures import Printed
 from tests.test_audit import TEXTS, codes, written
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.cli.run_folder import read_run
 from hydrotest.report.sheets import sheets
 from hydrotest.report.table import COLUMNS_MAX, NONE

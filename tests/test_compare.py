@@ -24,7 +24,7 @@ from hydrotest.analysis.comparison.compare import (
 )
 from hydrotest.analysis.comparison.repeated import compare_repeated
 from hydrotest.analysis.summary import summarise_run
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.report.others import others_sentences
 from hydrotest.report.wording.summary import worded
 from hydrotest.store import layout

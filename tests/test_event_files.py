@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hydrotest.analysis.spark.event_files import LogFile, find_logs, log_lines
 from hydrotest.analysis.spark.event_log import EventLog, FlawKind, read_event_log
 from hydrotest.analysis.spark.event_streams import StreamBrokenError, lzf_decompressed
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.errors import BadInputError
 from tests.spark_log import Event, application, application_end, job, log_start, one_stage, stage_end, task_end, text, write
 

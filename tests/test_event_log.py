@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hydrotest.analysis.spark.event_log import FlawKind, parse_event_log, read_event_log
 from hydrotest.analysis.spark.tasks import Group, Outcome, Stage, Task
 from hydrotest.analysis.spark.time_spent import OTHER, PARTS, cores_max, critical_path_s, job_time, makespan, stage_time
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.report.spark import job_time_sheet
 from tests.rows import summary_of
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.errors import BadInputError
 from hydrotest.imports.note import Aim, Fate, Imported, Why
 from hydrotest.imports.omb import import_omb

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.errors import BadInputError
 from hydrotest.imports.note import Fate, Why
 from hydrotest.imports.producer_perf import import_producer_perf

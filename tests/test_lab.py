@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.errors import BadInputError, SystemFailedError
 from hydrotest.hosts.catalogue import check_rights
 from hydrotest.hosts.lab.groups import Group, Trees, left_of

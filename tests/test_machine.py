@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.errors import BadInputError
 from hydrotest.spec.check import check_memory
 from hydrotest.spec.check_machine import Machine, check_machine

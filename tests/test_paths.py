@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.errors import BadInputError
 from hydrotest.hosts import locales
 from hydrotest.hosts.base import Service

@@ -20,7 +20,7 @@ module = types.ModuleType("hydrotest.percentiles")
 sys.modules[module.__name__] = module
 exec(compile(text.replace(last, last + '    Percentile("p9999", 99.99, "99.99th percentile"),\\n'), str(path), "exec"), module.__dict__)
 
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from tests.synthetic import EXPERIMENT, SyntheticRun
 
 run = SyntheticRun(pathlib.Path(sys.argv[1]), text=EXPERIMENT.replace("p99: 50 ms", "p9999: 50 ms"))

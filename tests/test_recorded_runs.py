@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.report.terminal import LINES_MAX
 from hydrotest.store import layout
 from hydrotest.store.folder import STARTED, RunFolder

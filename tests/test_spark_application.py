@@ -15,7 +15,7 @@ from hydrotest.analysis.spark.compared import compared
 from hydrotest.analysis.spark.event_fast import decoded
 from hydrotest.analysis.spark.event_log import EventLog, parse_event_log
 from hydrotest.analysis.spark.time_spent import makespan, time_rows, wall_shares_s
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 from hydrotest.summary.event_log import ChangeKind
 from tests.spark_log import BEGAN_MS, Event, application_end, environment, executor, log_start, stage_end, write
 from tests.spark_log import application as begun

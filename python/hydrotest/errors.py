@@ -8,6 +8,8 @@ EXIT_DONE = 0
 EXIT_MISSED = 1
 EXIT_BAD_INPUT = 2
 EXIT_FAILED = 3
+EXIT_REFUSED = 4
+"""A prediction that the runs do not bear."""
 EXIT_BROKEN_PIPE = 141
 """What shells show of a program that SIGPIPE ended."""
 

@@ -1,5 +1,5 @@
 """The command line: parses, calls, prints; nothing else."""
 
-from hydrotest.cli.app import main
+from hydrotest.cli.entry import main
 
 __all__ = ["main"]

@@ -3,32 +3,18 @@ So `--help` does not pay for the analysis, nor `check` for the systems."""
 
 from __future__ import annotations
 
-import errno
-import os
-import select
-import sys
-import traceback
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, Parameter
 
 from hydrotest import __version__
-from hydrotest.errors import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_DONE, EXIT_FAILED, BadInputError, HydrotestError
 
 app = App(
     name="hydrotest", version=__version__, help="Pressure-test a data pipeline: how much it takes, at what latency, and what bounds it."
 )
 hosts_app = App(name="hosts", help="Lists of machines that you have.")
 app.command(hosts_app)
-REFUSED = {
-    errno.EACCES: "Change the file's rights, or call hydrotest as its owner.",
-    errno.EPERM: "Call hydrotest as the file's owner, or as root.",
-    errno.EROFS: "Name a folder on a disk that can be written to.",
-    errno.EMFILE: "Allow more open files: `ulimit -n 10000`.",
-}
-"""What to do about an error of the operating system."""
 Flag = Annotated[bool, Parameter(negative=())]
 Hosts = Annotated[
     Path | None, Parameter(help="A file with `hosts:`, by the names that the experiment has: they take the place of its own.")
@@ -364,70 +350,44 @@ def compare(first: Path, second: Annotated[Path, Parameter(allow_leading_hyphen=
     return compare([first, second, *others], as_json)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """The entry point; returns the exit code of the contract."""
-    _open_what_is_closed()
-    try:
-        result = app(list(argv) if argv is not None else None, exit_on_error=False, print_error=False, result_action="return_value")
-        sys.stdout.flush()
-    except CycloptsError as error:
-        _print_error(BadInputError(str(error), "See `hydrotest --help`."))
-        return EXIT_BAD_INPUT
-    except HydrotestError as error:
-        _print_error(error)
-        return error.exit_code
-    except OSError as error:
-        if isinstance(error, BrokenPipeError) and _is_reader_gone():
-            # Python must not flush into the pipe at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return EXIT_BROKEN_PIPE
-        _print_error(_explained(error))
-        return EXIT_FAILED
-    except Exception as error:  # noqa: BLE001  a defect of hydrotest: Python would exit with 1, which says that an objective was missed
-        traceback.print_exc()
-        _print_error(
-            HydrotestError(f"hydrotest itself failed: {type(error).__name__}: {error}", "Please report it, with what stands above.")
-        )
-        return EXIT_FAILED
-    return result if isinstance(result, int) else EXIT_DONE
+@app.command
+def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set")] = None, load: str | None = None, speed: float = 1.0,
+            save: Path | None = None, experiment: Path | None = None, as_json: Json = False) -> int:  # fmt: skip
+    """Predict limits at loads, settings and machines that were not measured, and what would bind there, each with its error.
+
+    Exit code 4: the runs do not say. Then an experiment is printed that would.
+
+    Parameters
+    ----------
+    runs
+        Folders of runs; best of one with a `calibrate` test.
+    set
+        A change, e.g. kafka.hosts=6, hosts.cores=2x, ingest.record_size=1KB; may be given several times.
+    load
+        Rates at which use is shown, e.g. ingest=300K,store=2K; also what other systems on the same hosts do meanwhile.
+    speed
+        Speed of the other machine's cores, as a multiple of these.
+    save
+        Write the prediction to a file, for `score`.
+    experiment
+        Write the experiment that would tell to a file.
+    """
+    from hydrotest.cli.commands.predict import predict_
+
+    return predict_(runs, set or [], load, speed, save, experiment, as_json)
 
 
-def _open_what_is_closed() -> None:
-    """A shell's `>&-` closes an output: what is written to it is discarded, and no file that is opened later takes its place."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+@app.command
+def score(prediction: Path, run: Path, *, as_json: Json = False) -> int:
+    """Show what was predicted beside what a run then measured; later predictions carry the error that is found.
 
+    Parameters
+    ----------
+    prediction
+        A file that `predict --save` wrote.
+    run
+        The folder of the run that was made after it.
+    """
+    from hydrotest.cli.commands.predict import score_
 
-def _explained(error: OSError) -> HydrotestError:
-    """What the operating system refused, the file, and what to do about it where that is known."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        if error.filename is None and _is_output_full():
-            return HydrotestError(
-                f"the output cannot be written: {error.strerror}", "Free some space there, or send the output to another file."
-            )
-        what, hint = f"a file cannot be written: {error.strerror}", "Free some space there, or name a folder on another disk."
-        return HydrotestError(what, hint, file=error.filename)
-    return HydrotestError(f"the machine refused: {error.strerror or error}", REFUSED.get(error.errno or 0), file=error.filename)
-
-
-def _is_output_full() -> bool:
-    """True if stdout takes nothing more. Python drops what it could not write, and does not say where to."""
-    try:
-        os.write(sys.stdout.fileno(), b"\n")
-    except OSError:
-        return True
-    return False
-
-
-def _is_reader_gone() -> bool:
-    """True if nobody reads stdout any more, as after `| head`; the pipe that broke may be a child's."""
-    output = select.poll()
-    output.register(sys.stdout, 0)
-    return bool(output.poll(0))
-
-
-def _print_error(error: Exception) -> None:
-    from hydrotest.cli.output import print_error
-
-    print_error(error)
+    return score_(prediction, run, as_json)

@@ -24,6 +24,7 @@ from hydrotest.run.lifecycle.interrupt import cancel_on_signals
 from hydrotest.spec.attach import attached
 from hydrotest.spec.lines import Document
 from hydrotest.spec.models import Experiment
+from hydrotest.spec.tests.calibrate import Calibrate
 from hydrotest.spec.tests.combined import Combined
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
@@ -93,6 +94,8 @@ def _next(run: Path, spec: Experiment) -> list[tuple[str, str]]:
     commands = {f"hydrotest show {run} bottlenecks": "what binds, with its evidence",
                 f"hydrotest compare {run} OTHER": "what changed since another run",
                 "hydrotest init": "an experiment for what you have"}  # fmt: skip
+    if spec.tests_of(Calibrate):
+        commands = {f"hydrotest predict {run} --set hosts.cores=2x": "what other machines, settings and loads would take", **commands}
     if any(not system.hosts for system in attached(spec).values()):
         # Without its machines nothing is known of what binds inside.
         commands = {"hosts: [NAME, …] beside attach:": "shows its machines while it is loaded (connect: ssh)", **commands}

@@ -1,0 +1,116 @@
+"""`hydrotest predict` and `hydrotest score`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from hydrotest import units
+from hydrotest.cli.experiment import load_for_here
+from hydrotest.cli.output import err_console, out_console, print_json
+from hydrotest.errors import EXIT_DONE, EXIT_MISSED, EXIT_REFUSED, BadInputError, shaped
+from hydrotest.predict.answer import Answer
+from hydrotest.predict.change import read_change
+from hydrotest.predict.predict import Question, predict
+from hydrotest.predict.score import read_prediction, score
+from hydrotest.predict.scores import add_score, read_scores
+from hydrotest.report.prediction import print_answer, score_sheet
+from hydrotest.report.printing import print_sheet
+from hydrotest.report.wording.prediction import biased_words
+from hydrotest.store.folder import write_whole
+
+LOADS = "Write e.g. --load ingest=300K,store=2K."
+
+
+def predict_(runs: Sequence[Path], changes: Sequence[str], load: str | None, speed: float, save: Path | None, experiment: Path | None,
+             as_json: bool) -> int:  # fmt: skip
+    """Prints what would bind, and where; 4 if nothing can be said of a workload that the question is about."""
+    if not runs:
+        raise BadInputError("there is nothing to predict from", "Name the folder of a run, best of one with a `calibrate` test.")
+    if not 0 < speed < math.inf:
+        raise BadInputError(f"--speed {speed:g}: cores have a speed above 0", "Write e.g. --speed 1.3.")
+    scores = read_scores()
+    answer = predict(runs, Question([read_change(one) for one in changes], _loads(load), speed), scores)
+    if save is not None:
+        write_whole(save, json.dumps(answer.written(), indent=1) + "\n")
+    if as_json:
+        print_json(answer.written())
+    else:
+        print_answer(answer, out_console())
+    if scores.bias is not None:
+        _say(shaped("warning", biased_words(scores.bias)))
+    _offer(answer, experiment, as_json)
+    return EXIT_REFUSED if _is_refused(answer) else EXIT_DONE
+
+
+def _say(text: str) -> None:
+    err_console().print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _asked(answer: Answer) -> set[str]:
+    """What the question is about: workloads, systems, hosts; empty: all."""
+    return {key.partition(".")[0] for key in answer.changes} | set(answer.loads)
+
+
+def _is_refused(answer: Answer) -> bool:
+    """Whether a workload that was asked about has no answer, or none has one of a system that was."""
+    about, systems = _asked(answer), {one.binds.system for one in answer.predictions}
+    return (
+        not answer.predictions
+        or any(one.workload in about for one in answer.refused)
+        or any(one.system in about and one.system not in systems for one in answer.refused)
+    )
+
+
+def _offer(answer: Answer, file: Path | None, as_json: bool) -> None:
+    """The experiment that would show what is refused: that of what was asked about first."""
+    about = _asked(answer)
+    offered = [one for one in sorted(answer.refused, key=lambda one: one.workload not in about) if one.experiment]
+    if not offered or offered[0].experiment is None:
+        if file is not None:
+            _say(f"{file} is not written: there is no experiment that would show more")
+        return
+    others = ", ".join(one.workload or "" for one in offered[1:])
+    rest = f" (its kind for {others}: name them in a question of their own)" if others else ""
+    if file is not None:
+        write_whole(file, offered[0].experiment)
+        try:
+            load_for_here(file)
+        except BadInputError as error:
+            _say(f"{file} would show {offered[0].workload}, on machines that carry it; not on this one: {error.what}{rest}")
+        else:
+            _say(f"{file} would show {offered[0].workload}: hydrotest run {file}{rest}")
+    elif not as_json:
+        _say(f"an experiment that would show {offered[0].workload}{rest} (--experiment FILE writes it):\n")
+        _say(offered[0].experiment)
+
+
+def _loads(load: str | None) -> dict[str, float]:
+    """`ingest=300K,store=2K`."""
+    found: dict[str, float] = {}
+    for part in [] if load is None else load.split(","):
+        name, separator, value = (one.strip() for one in part.partition("="))
+        if not separator or name in found:
+            raise BadInputError(f"--load {load}: {f'{name} stands twice' if separator else f'{part!r} is no rate of a workload'}", LOADS)
+        try:
+            found[name] = units.rate_per_s(value)
+        except ValueError as error:
+            raise BadInputError(f"--load {part}: {error}", LOADS) from error
+    return found
+
+
+def score_(prediction: Path, run: Path, as_json: bool) -> int:
+    """Compares what was predicted with what was measured, and adds it to the user's own scores; 1 where an interval did not hold."""
+    scored = score(read_prediction(prediction), run)
+    for one in scored:
+        add_score(one.axes, one.log_error, f"{one.workload} {one.predicted:.6g}", str(run.resolve()))
+    bias = read_scores().bias
+    if as_json:
+        print_json({"scored": [one.written() for one in scored], "bias": bias})
+    else:
+        print_sheet(score_sheet(scored), out_console())
+    if bias is not None:
+        _say(shaped("warning", biased_words(bias)))
+    return EXIT_DONE if all(one.held for one in scored) else EXIT_MISSED

@@ -1,0 +1,1 @@
+"""Predictions: from measured runs to loads and machines that were not measured."""

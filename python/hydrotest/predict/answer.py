@@ -1,0 +1,132 @@
+"""A prediction as data: prediction.json, what `predict --json` prints, and what `score` compares."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from hydrotest.summary.base import Count, Number, Row
+
+
+class Zone(StrEnum):
+    """How far a prediction is from what was measured."""
+
+    CALIBRATED = "calibrated"
+    EXTRAPOLATED = "extrapolated"
+
+
+class Why(StrEnum):
+    """Why nothing is predicted."""
+
+    NOT_MODELLED = "not modelled"
+    """No law is known of this kind of workload, or of one of its settings."""
+    SETTING = "setting"
+    """A setting that no law knows is not as it was measured."""
+    TOO_FAR = "too far"
+    """A number is too far from those that were measured, or too many are."""
+    TOO_MANY = "too many"
+    """Too many numbers are beyond what was measured at once."""
+    FULL = "full"
+    """Without any load the hosts would be full."""
+    INSEPARABLE = "inseparable"
+    """The windows do not separate what would change."""
+    TOO_FEW = "too few"
+    """There are too few windows."""
+    NOT_BOUND = "not bound"
+    """Without a rate limit nothing of the hosts was full: what bound is not known."""
+    NO_FIT = "no fit"
+    """No law fits the windows."""
+    MEMORY = "memory"
+    """The data would not fit into memory, and did when it was measured."""
+
+
+class Refused(Row):
+    """Why nothing is predicted, and the experiment that would show it."""
+
+    workload: str = Field(description="The workload.")
+    system: str | None = Field(None, description="The system under its load.")
+    why: Why = Field(description="The reason.")
+    about: list[str] = Field(description="Settings, drivers or workloads that it is about.")
+    reach: Number | None = Field(
+        None, description="How many times too far, where it is about a number; the median error, where no law fits."
+    )
+    experiment: str | None = Field(None, description="An experiment file that would show it.")
+
+
+class Use(Row):
+    """Use of a resource of each host of a system."""
+
+    system: str = Field(description="The system.")
+    resource: str = Field(description="`cpu`, `network` or `disk`.")
+    share: Number = Field(description="Of its ceiling, 0 to 1.")
+    used: Number = Field(description="Cores, or bytes a second.")
+    has: Number = Field(description="Its ceiling.")
+
+
+class Bind(Row):
+    """A resource, with the rate at which it is full."""
+
+    system: str = Field(description="The system.")
+    resource: str = Field(description="`cpu`, `network`, `disk`, or `unknown`.")
+    rate: Number = Field(description="Operations a second of the workload at which it is full.")
+
+
+class Price(Row):
+    """What more of something would bring."""
+
+    what: str = Field(
+        description="`core`: one more on each host; `host`: one more; `network`: 1 Gbit/s more on each; `disk`: 100 MB/s more."
+    )
+    gain: Number = Field(description="Operations a second.")
+
+
+class Moved(Row):
+    """A number that is not as it was measured, or that was measured at several values."""
+
+    axis: str = Field(description="Its name.")
+    value: Number = Field(description="What it would be.")
+    low: Number = Field(description="The least that was measured.")
+    high: Number = Field(description="The most that was measured.")
+    error: Number = Field(description="90th percentile of |log error| on held-out cases of this axis.")
+    cases: Count = Field(description="Held-out cases; 0: the error is assumed.")
+
+
+class Prediction(Row):
+    """The limit of a workload."""
+
+    workload: str = Field(description="The workload.")
+    unit: str = Field(description="Unit of its rates.")
+    by: str = Field(description="`objective`: the limit at its objective; `saturated`: the rate without a rate limit.")
+    measured: Number | None = Field(description="The same, as it was measured; of several the median.")
+    limit: Number = Field(description="The rate that is predicted.")
+    low: Number = Field(description="Lower end of its 90 % interval.")
+    high: Number = Field(description="Upper end of it.")
+    at_least: bool = Field(description="What bound in the runs is not known: it may be more.")
+    zone: Zone = Field(description="How far it is from what was measured.")
+    binds: Bind = Field(description="What is full first.")
+    is_certain: bool = Field(description="The next resource is full only beyond the interval.")
+    next: Bind | None = Field(description="What would be full next.")
+    uses: list[Use] = Field(description="Use at the limit.")
+    prices: list[Price] = Field(description="What more would bring.")
+    moved: list[Moved] = Field(description="Numbers that are not as they were measured.")
+    is_soft: bool = Field(description="Below its limit the system uses more CPU than it needs: its use shows nothing of what is left.")
+    unsettled: list[str] = Field(description="Measured workloads whose system still got better when its warm-up ended: it may be more.")
+    windows: Count = Field(description="Windows that it stands on.")
+    fit_error: Number = Field(description="Median over these windows of |predicted cores ÷ used − 1|.")
+    at: dict[str, Number] = Field(description="All numbers that it holds for, by name: a run that is held against it must have them.")
+    alike: dict[str, str] = Field(description="The settings that such a run must have, too.")
+
+
+class Answer(Row):
+    """The answer of `hydrotest predict`."""
+
+    version: str = Field(description="Of hydrotest.")
+    runs: list[str] = Field(description="Folders of the runs that it stands on.")
+    unused: list[str] = Field(description="Those of which no window counts.")
+    changes: dict[str, str] = Field(description="What is changed, by setting.")
+    speed: Number = Field(description="Speed of the cores, as a multiple of those that were measured.")
+    loads: dict[str, Number] = Field(description="Rates that are asked for, by workload.")
+    predictions: list[Prediction] = Field(description="By workload.")
+    refused: list[Refused] = Field(description="What is not predicted, and why.")
+    uses: list[Use] = Field(description="What each host of a system needs at all rates that are asked for, together.")

@@ -1,0 +1,120 @@
+"""What an answer for a workload stands on: the windows of workloads that are like it, on systems that are set up as its own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hydrotest.analysis.demand.body import Body, Source, alike_to, body_of, differing
+from hydrotest.analysis.demand.laws.base import Law
+from hydrotest.analysis.demand.windows import Ceilings, law_of
+from hydrotest.errors import BadInputError
+from hydrotest.predict.answer import Refused, Why
+from hydrotest.predict.axes import Reached
+from hydrotest.predict.change import Asked, as_file
+from hydrotest.predict.known import Known
+from hydrotest.spec.lines import parse_document
+from hydrotest.spec.load import experiment_of
+from hydrotest.spec.workload import Workload
+
+BUDGET = "6 min"
+CORES, NETWORK, DISK = "hosts.cores", "hosts.network", "hosts.disk"
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What the answer for one workload stands on."""
+
+    name: str
+    spec: Workload
+    """As it would be."""
+    law: Law
+    system: str
+    hosts: int
+    body: Body
+    first: Known
+    """The first run that has the system: what is asked is a change of it."""
+    has: Ceilings
+    """What each host would have."""
+    numbers: Sequence[Reached]
+
+
+def basis_of(runs: Sequence[Known], now: Asked, name: str) -> Basis | Refused:
+    """What is known of a workload's system, with the workload as it would be."""
+    spec = now.experiment.workloads[name]
+    law, system = law_of(spec.kind), spec.presses_on
+    if law is None or system is None:
+        return Refused(workload=name, why=Why.NOT_MODELLED, about=[spec.kind])
+    if (setting := law.refusal(spec)) is not None:
+        return Refused(workload=name, why=Why.NOT_MODELLED, about=[setting])
+    with_it = [run for run in runs if run.seen.get(system)]
+    measured = [one for run in with_it for key, one in run.experiment.workloads.items()
+                if one.kind == spec.kind and any(key in seen.rates for seen in run.seen[system])]  # fmt: skip
+    if not measured:
+        return Refused(workload=name, why=Why.TOO_FEW, about=[name], experiment=calibration(now, name))
+    same = [run for run in with_it if not _changed(run, now, system)]
+    if not same:
+        keys = min((_changed(run, now, system) for run in with_it), key=len)
+        return Refused(workload=name, why=Why.SETTING, about=[f"{system}.{key}" for key in keys], experiment=calibration(now, name))
+    body = body_of(_sources(runs, same, system), alike_to(spec))
+    if body is None:
+        keys = differing(spec, {str(at): one for at, one in enumerate(measured)})
+        return Refused(workload=name, why=Why.SETTING if keys else Why.TOO_FEW, about=[f"{name}.{key}" for key in keys] or [name],
+                       experiment=calibration(now, name))  # fmt: skip
+    times = now.times.get(system, {})
+    has = same[0].has[system].times(times.get("cores", 1.0), times.get("network", 1.0), times.get("disk", 1.0))
+    hosts = len(now.experiment.systems.present()[system].hosts)
+    found = Basis(name, spec, law, system, hosts, body, same[0], has, [])
+    return Basis(name, spec, law, system, hosts, body, same[0], has, _numbers(runs, found))
+
+
+def _sources(runs: Sequence[Known], same: Sequence[Known], system: str) -> list[Source]:
+    """The windows of a system, in the places of their runs; none of those that are set up in another way, or on other machines."""
+    return [Source(run.experiment.workloads, len(run.experiment.systems.present()[system].hosts),
+                   run.seen[system] if run in same and run.machines == same[0].machines else [])
+            if system in run.seen else Source({}, 1, []) for run in runs]  # fmt: skip
+
+
+def _changed(run: Known, now: Asked, system: str) -> list[str]:
+    """Settings of a system, apart from its hosts, that a run does not have in this way."""
+    wanted, had = (one.systems.present()[system].model_dump(exclude={"hosts"}) for one in (now.experiment, run.experiment))
+    return [key for key, value in wanted.items() if had.get(key) != value]
+
+
+def _numbers(runs: Sequence[Known], basis: Basis) -> list[Reached]:
+    """All numbers of the workload and its hosts, each with the values that were measured."""
+    points = basis.body.points
+    used = {(point.seen.run, key) for point in points for key in point.seen.rates}
+    specs = [runs[run].experiment.workloads[key] for run, key in used]
+    had = [len(runs[run].experiment.systems.present()[basis.system].hosts) for run, _ in used]
+    found = [Reached(f"{basis.name}.{key}", axis(basis.spec), [axis(one) for one in specs]) for key, axis in basis.law.axes.numbers.items()]
+    found += [
+        Reached(f"{basis.system}.hosts", basis.hosts, had),
+        Reached(CORES, basis.has.cores, [point.seen.has.cores for point in points]),
+    ]
+    links, disks = [point.seen.has.link for point in points], [point.seen.has.disk for point in points]
+    for axis, value, seen in ((NETWORK, basis.has.link, links), (DISK, basis.has.disk, disks)):
+        known = [one for one in seen if one]
+        if value and known:
+            found.append(Reached(axis, value, known))
+    return found
+
+
+def calibration(now: Asked, name: str) -> str | None:
+    """An experiment that measures the workload as it would be; None if none can."""
+    value = copy.deepcopy(parse_document(now.text, Path("experiment")).value)
+    value["workloads"] = {name: value["workloads"][name]}
+    value["objectives"] = {key: one for key, one in value.get("objectives", {}).items() if key == name}
+    value["tests"] = [{"calibrate": {"workloads": [name], "budget": BUDGET}}]
+    value["name"] = f"calibrate-{name}"[:63]
+    for key in ("published", "objectives"):
+        if not value.get(key):
+            value.pop(key, None)
+    text = as_file(value)
+    try:
+        experiment_of(parse_document(text, Path("experiment")), opens_files=False)
+    except BadInputError:
+        return None
+    return text

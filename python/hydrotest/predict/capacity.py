@@ -1,0 +1,107 @@
+"""Where a system is full: the rate at which each resource of its hosts is, and what more of it would bring."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from hydrotest.analysis.demand.body import Applied, Body
+from hydrotest.analysis.demand.windows import Ceilings
+from hydrotest.predict.answer import Bind, Price, Use
+from hydrotest.verdicts.figures import Resource
+
+RATE_MAX = 1e12
+STEPS = 45
+GBIT_S = 1e9 / 8
+DISK_STEP = 100e6
+EVER = 1e11
+"""Rates from here on are no limit at all."""
+
+
+class _Loaded(NamedTuple):
+    """Use of a resource of each host."""
+
+    resource: Resource
+    share: float
+    """Of what can be used of it."""
+    used: float
+    has: float
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A workload on a system, on hosts that have so much."""
+
+    body: Body
+    applied: Applied
+    has: Ceilings
+    is_closed: bool
+    full: float
+    """Cores that the law has, as a share of those that hosts have, where CPU binds."""
+    others_cores: float = 0.0
+    """Cores that other systems use on each of the hosts."""
+    speed: float = 1.0
+    """Of the cores, as a multiple of those that were measured."""
+
+    def uses(self, rate: float) -> list[Use]:
+        """Use of each resource at a rate."""
+        system = self.applied.spec.presses_on or ""
+        return [Use(system=system, resource=one.resource, share=one.share, used=one.used, has=one.has) for one in self._load(rate)]
+
+    def binds(self) -> list[Bind]:
+        """The rate at which each resource is full, lowest first."""
+        system = self.applied.spec.presses_on or ""
+        rates = [(one.resource, highest(lambda rate, at=at: self._load(rate)[at].share <= 1.0)) for at, one in enumerate(self._load(1.0))]  # type: ignore[misc]
+        found = [Bind(system=system, resource=resource, rate=rate) for resource, rate in rates if rate < EVER]
+        return sorted(found, key=lambda one: one.rate)
+
+    def _load(self, rate: float) -> list[_Loaded]:
+        work = self.applied.work(rate, is_closed=self.is_closed, on_busiest=True)
+        cores = self.body.demands.cores(work.drivers) / self.speed + self.others_cores
+        found = [_Loaded(Resource.CPU, cores / (self.has.cores * self.full), cores, self.has.cores)]
+        if self.has.link:
+            busiest = max(work.into * self.body.into, work.out * self.body.out)
+            found.append(_Loaded(Resource.NETWORK, busiest / self.has.link, busiest, self.has.link))
+        if self.has.disk:
+            written = work.written * self.body.written
+            found.append(_Loaded(Resource.DISK, written / self.has.disk, written, self.has.disk))
+        return found
+
+    def limit(self) -> float:
+        """The rate at which the first resource is full; 0 if one is without any load."""
+        return self.binds()[0].rate
+
+    def with_errors(self, cpu: float, of_bytes: Mapping[str, float]) -> Scene:
+        """If its law needs so much more CPU, and `network` and `disk` carry so much less, as shares."""
+        has = self.has.times(link=1 / (1 + of_bytes["network"]), disk=1 / (1 + of_bytes["disk"]))
+        return replace(self, speed=self.speed / (1 + cpu), has=has)
+
+    def prices(self) -> list[Price]:
+        """What more of each would bring."""
+        now = self.limit()
+        wider = replace(self.has, link=None if self.has.link is None else self.has.link + GBIT_S)
+        faster = replace(self.has, disk=None if self.has.disk is None else self.has.disk + DISK_STEP)
+        more = [
+            ("core", replace(self, has=replace(self.has, cores=self.has.cores + 1))),
+            ("host", replace(self, applied=replace(self.applied, hosts=self.applied.hosts + 1))),
+            *([("network", replace(self, has=wider))] if self.has.link else []),
+            *([("disk", replace(self, has=faster))] if self.has.disk else []),
+        ]
+        return [Price(what=what, gain=scene.limit() - now) for what, scene in more]
+
+
+def highest(holds: Callable[[float], bool]) -> float:
+    """The highest rate that holds, of a use that only grows with it; 0 if none does."""
+    low, high = 0.0, 1.0
+    if not holds(1e-6):
+        return 0.0
+    while high < RATE_MAX and holds(high):
+        low, high = high, high * 4
+    if high >= RATE_MAX:
+        return math.inf
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

@@ -1,0 +1,170 @@
+"""What is asked: settings of a run's experiment that are to be others."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hydrotest import units
+from hydrotest.errors import BadInputError
+from hydrotest.spec.lines import parse_document
+from hydrotest.spec.load import experiment_of
+from hydrotest.spec.models import Experiment
+
+HOSTS = "hosts"
+RESOURCES = ("cores", "network", "disk")
+EXAMPLE = "Write e.g. --set kafka.hosts=6, --set hosts.cores=2x, --set ingest.record_size=1KB."
+TAKES = "Write a multiple, e.g. hosts.cores=2x, or an amount, e.g. hosts.cores=0.5, hosts.network=1 Gbit/s."
+HOSTS_MAX = 10_000
+_FORM = re.compile(r"^([A-Za-z0-9_-]+)\.([a-z_]+)=(.+)$")
+_FACTOR = re.compile(r"^([0-9]+(?:\.[0-9]+)?)x$")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One setting."""
+
+    subject: str
+    """`hosts`, a host, a system, or a workload."""
+    key: str
+    value: str
+
+    @property
+    def axis(self) -> str:
+        """Its name for people, and for scores."""
+        return f"{self.subject}.{self.key}"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The experiment as it would be."""
+
+    experiment: Experiment
+    text: str
+    """Its file, with the tests of the run."""
+    times: Mapping[str, Mapping[str, float]]
+    """By system: how many times the `cores`, `network` and `disk` its hosts have, of which one has least; what is not in it, once."""
+    changes: Sequence[Change]
+
+
+def read_change(text: str) -> Change:
+    """`SUBJECT.KEY=VALUE`. Raises `BadInputError`."""
+    found = _FORM.match(text)
+    if found is None:
+        raise BadInputError(f"--set {text} is no change", EXAMPLE)
+    return Change(found[1], found[2], found[3].strip())
+
+
+def asked(experiment: Experiment, text: str, changes: Sequence[Change], file: Path) -> Asked:
+    """The experiment with some settings changed. Raises `BadInputError`, also for what the changed file would be refused for."""
+    if len({change.axis for change in changes}) < len(changes):
+        raise BadInputError("a setting is changed twice", "Give each `--set` once.")
+    value = copy.deepcopy(parse_document(text, file).value)
+    times: dict[str, dict[str, float]] = {}
+    systems, workloads = experiment.systems.present(), experiment.workloads
+    # Numbers of hosts first: what is changed of hosts is then of all that there are.
+    for change in sorted(changes, key=lambda one: one.key != HOSTS):
+        if change.subject in systems:
+            _change_system(value, systems[change.subject].hosts, change)
+        elif change.subject in workloads:
+            value["workloads"][change.subject][change.key] = _plain(change)
+        elif change.subject == HOSTS or change.subject in value["hosts"]:
+            _change_hosts(value, {name: value["systems"][name].get("hosts", own.hosts) for name, own in systems.items()}, change, times)
+        else:
+            known = [HOSTS, *systems, *workloads, *value["hosts"]]
+            raise BadInputError(f"--set {change.axis}: there is no {change.subject} in the run", f"It has {', '.join(known)}.")
+    written = as_file(value)
+    try:
+        changed = experiment_of(parse_document(written, file), opens_files=False)
+    except BadInputError as error:
+        raise BadInputError(f"with {', '.join(f'--set {one.axis}={one.value}' for one in changes)} the experiment cannot be: {error.what}",
+                            error.hint) from error  # fmt: skip
+    return Asked(changed, written, times, tuple(changes))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes out what is there twice: experiment files have no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def as_file(value: Any) -> str:
+    """An experiment file's text."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _plain(change: Change) -> Any:
+    """The value as a file has it."""
+    return parse_document(f"value: {change.value}", Path("--set")).value["value"]
+
+
+def _change_hosts(value: dict[str, Any], systems: Mapping[str, Sequence[str]], change: Change, times: dict[str, dict[str, float]]) -> None:
+    """`systems`: the hosts of each."""
+    if change.key not in RESOURCES:
+        raise BadInputError(f"--set {change.axis}: {change.key} is nothing that a prediction can change of a host",
+                            f"It changes {', '.join(RESOURCES)}.")  # fmt: skip
+    every = dict.fromkeys(host for hosts in systems.values() for host in hosts)
+    if change.subject != HOSTS and change.subject not in every:
+        raise BadInputError(f"--set {change.axis}: {change.subject} runs no system: what its generators would need is not known",
+                            f"Change a host of a system: {', '.join(every)}.")  # fmt: skip
+    chosen = every if change.subject == HOSTS else {change.subject: None}
+    for name, hosts in systems.items():
+        own = times.setdefault(name, {})
+        # All hosts of a system do as much: the one that has least binds.
+        factors = [_factor(value["hosts"][host], change) if host in chosen else 1.0 for host in hosts]
+        own[change.key] = own.get(change.key, 1.0) * min(factors, default=1.0)
+    for host in chosen:
+        _rewrite(value["hosts"][host], change)
+
+
+def _factor(host: Mapping[str, Any], change: Change) -> float:
+    """How many times as much a host would have."""
+    relative = _FACTOR.match(change.value)
+    if relative is not None:
+        if float(relative[1]) <= 0:
+            raise BadInputError(f"--set {change.axis}={change.value}: a host without {change.key} does nothing", TAKES)
+        return float(relative[1])
+    given = host.get(change.key)
+    if given is None:
+        raise BadInputError(f"--set {change.axis}={change.value}: what the host has is measured, and not in the file",
+                            f"Write how many times as much it would have, e.g. {change.axis}=2x.")  # fmt: skip
+    read = units.number if change.key == "cores" else units.link_bits_per_s
+    try:
+        wanted, has = read(change.value), read(given)
+    except ValueError as error:
+        raise BadInputError(f"--set {change.axis}={change.value} is neither a multiple nor an amount", TAKES) from error
+    if wanted <= 0:
+        raise BadInputError(f"--set {change.axis}={change.value}: a host without {change.key} does nothing", TAKES)
+    return wanted / has
+
+
+def _rewrite(host: dict[str, Any], change: Change) -> None:
+    """In the file, where it has it."""
+    given, factor = host.get(change.key), _factor(host, change)
+    if given is not None:
+        scaled = units.number(given) * factor if change.key == "cores" else units.link_bits_per_s(given) * factor
+        host[change.key] = round(scaled, 4) if change.key == "cores" else f"{scaled / 8e6:.6g} MB/s"
+
+
+def _change_system(value: dict[str, Any], own: Sequence[str], change: Change) -> None:
+    """More or fewer hosts like those that it has; or another of its settings."""
+    system = value["systems"][change.subject]
+    if change.key != HOSTS:
+        system[change.key] = _plain(change)
+        return
+    if not change.value.isdecimal() or not 1 <= int(change.value) <= HOSTS_MAX or not own:
+        raise BadInputError(f"--set {change.axis}={change.value}: that is no number of hosts",
+                            f"Write a whole number up to {HOSTS_MAX:,}, e.g. --set kafka.hosts=6.")  # fmt: skip
+    wanted, named = int(change.value), list(own[: int(change.value)])
+    for number in range(len(own), wanted):
+        name = f"{own[0]}-{number + 1}"
+        value["hosts"][name] = copy.deepcopy(value["hosts"][own[number % len(own)]])
+        named.append(name)
+    system["hosts"] = named

@@ -1,0 +1,60 @@
+"""Runs, as far as predictions stand on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hydrotest.analysis.demand.windows import Ceilings, Seen, hosts_have, system_windows
+from hydrotest.errors import BadInputError
+from hydrotest.spec.load import load_experiment
+from hydrotest.spec.models import Experiment
+from hydrotest.store import layout
+from hydrotest.store.folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Known:
+    """A run, as far as a prediction stands on it."""
+
+    path: Path
+    experiment: Experiment
+    text: str
+    """Its experiment file."""
+    has: Mapping[str, Ceilings]
+    """By system: what its hosts have."""
+    seen: Mapping[str, Sequence[Seen]]
+    """By system: its windows."""
+    limits: Mapping[str, float]
+    """Of workloads whose limit at an objective on latency was found: that limit."""
+    machines: frozenset[str] = frozenset()
+    """Models of the processors of its hosts."""
+    unsettled: Sequence[str] = ()
+    """Workloads whose system still got better when its warm-up ended."""
+
+
+def read_known(path: Path, index: int = 0) -> Known:
+    """A run's folder. Raises `BadInputError` if it is none, or if it ended before there were machines."""
+    folder = RunFolder.open(path)
+    experiment, document = load_experiment(path / layout.EXPERIMENT, opens_files=False)
+    machines = folder.environment()["hosts"]
+    if not machines:
+        raise BadInputError("nothing is known of the run's machines: it ended before it began, or its files are not all there", "Name another run.",
+                            file=path / layout.ENVIRONMENT)  # fmt: skip
+    has, seen = hosts_have(folder, experiment), system_windows(folder, experiment, folder.trials(), index)
+    return Known(path, experiment, document.text, has, seen, _limits(folder),
+                 frozenset(str(host.get("cpu_model")) for host in machines), _unsettled(folder))  # fmt: skip
+
+
+def _limits(folder: RunFolder) -> dict[str, float]:
+    """From the run's summary, which a run that ended has; bounds are no limits."""
+    rows = folder.read_json(layout.SUMMARY).get("limits", []) if folder.has(layout.SUMMARY) else []
+    return {row["workload"]: float(row["limit"]) for row in rows
+            if row["tenancy"] == "isolated" and row.get("limit") and not row.get("at_least")
+            and any(key.endswith("_ms") and bound for key, bound in (row.get("objective") or {}).items())}  # fmt: skip
+
+
+def _unsettled(folder: RunFolder) -> list[str]:
+    warmed = {entry["workload"]: bool(entry["settled"]) for entry in folder.read_journal() if entry["what"] == "warmed up"}
+    return [name for name, settled in warmed.items() if not settled]

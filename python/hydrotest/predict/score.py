@@ -1,0 +1,93 @@
+"""A prediction compared with what was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from pydantic import Field, ValidationError
+
+from hydrotest.analysis.demand.windows import law_of
+from hydrotest.errors import BadInputError
+from hydrotest.predict.answer import Answer, Prediction
+from hydrotest.predict.basis import CORES
+from hydrotest.predict.known import Known, read_known
+from hydrotest.predict.predict import OBJECTIVE
+from hydrotest.summary.base import Number, Row
+
+SAME = 1.05
+"""Numbers that differ by less are the same: what hosts have is measured."""
+
+
+class Scored(Row):
+    """A prediction compared with what was measured."""
+
+    workload: str = Field(description="The workload.")
+    predicted: Number = Field(description="The limit that was predicted.")
+    low: Number = Field(description="Lower end of its interval.")
+    high: Number = Field(description="Upper end of it.")
+    measured: Number = Field(description="What was measured.")
+    log_error: Number = Field(description="log(measured ÷ predicted).")
+    held: bool = Field(description="What was measured is in the interval.")
+    axes: list[str] = Field(description="What had been moved.")
+
+
+def read_prediction(path: Path) -> Answer:
+    """A file that `predict --save` wrote. Raises `BadInputError`."""
+    try:
+        return Answer.model_validate_json(path.read_text())
+    except OSError as error:
+        raise BadInputError(f"the file cannot be read: {error.strerror}", "Name a file that `predict --save` wrote.", file=path) from error
+    except ValidationError as error:
+        raise BadInputError(
+            f"the file is no prediction: {error.errors()[0]['msg']}", "Name a file that `predict --save` wrote.", file=path
+        ) from error
+
+
+def score(answer: Answer, run: Path) -> list[Scored]:
+    """Each prediction whose workload the run has, as it was predicted. Raises `BadInputError` if there is none, or if the run is one that
+    the prediction stands on."""
+    if run.resolve() in [Path(one).resolve() for one in answer.runs]:
+        raise BadInputError(
+            "the prediction stands on this run: it shows nothing of its error", "Name a run that was made after it.", file=run
+        )
+    known = read_known(run)
+    found = [(one, why) for one in answer.predictions for why in [_differs(one, known)]]
+    rows = [row for one, why in found if why is None and (row := _scored(one, known)) is not None]
+    if not rows:
+        why = next((f"{one.workload} has another {why}" for one, why in found if why), "it measured nothing of what was predicted")
+        names = ", ".join(one.workload for one in answer.predictions) or "no workload"
+        raise BadInputError(f"the run is not what was predicted: {why}", f"Name the run that has it as predicted: {names}.", file=run)
+    return rows
+
+
+def _differs(one: Prediction, known: Known) -> str | None:
+    """What the run has in another way than the prediction holds for; None if nothing."""
+    spec = known.experiment.workloads.get(one.workload)
+    law = None if spec is None else law_of(spec.kind)
+    system = None if spec is None else spec.presses_on
+    if spec is None or law is None or system is None or system not in known.has:
+        return "name"
+    has = known.has[system]
+    numbers = {f"{one.workload}.{key}": axis(spec) for key, axis in law.axes.numbers.items()}
+    numbers |= {f"{system}.hosts": len(known.experiment.systems.present()[system].hosts), CORES: has.cores}
+    # Links and disks are measured anew each time: where they do not bind, they make no difference.
+    off = [axis for axis, value in numbers.items() if axis in one.at and abs(math.log(value / one.at[axis])) > math.log(SAME)]
+    fixed = {key: repr(value) for key, value in law.axes.fixed(spec).items()}
+    return next(iter([*off, *(key for key, value in one.alike.items() if fixed.get(key) != value)]), None)
+
+
+def _scored(one: Prediction, known: Known) -> Scored | None:
+    measured = known.limits.get(one.workload) if one.by == OBJECTIVE else median(_closed_rates(known, one.workload) or [0.0])
+    if not measured:
+        return None
+    error = math.log(measured / one.limit)
+    return Scored(workload=one.workload, predicted=one.limit, low=one.low, high=one.high, measured=measured, log_error=error,
+                  held=one.low <= measured <= one.high, axes=[moved.axis for moved in one.moved])  # fmt: skip
+
+
+def _closed_rates(known: Known, workload: str) -> Sequence[float]:
+    return [seen.rates[workload] for windows in known.seen.values() for seen in windows
+            if seen.is_closed and seen.is_whole and set(seen.rates) == {workload}]  # fmt: skip
