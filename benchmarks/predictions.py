@@ -1,0 +1,360 @@
+"""How wrong predictions are: held-out cases, predicted before they are measured, with three simple rules for comparison.
+
+Each group is one run of a lab: its first test calibrates some workloads, its second measures others, or the same on other hosts. As soon
+as the first has ended, all predictions are made from it alone and written with their SHA-256; no window of the second is there then, or
+the group is void. Groups without a calibration of their own are predicted from those of others. Needs root. Resumable: what is in OUT is
+not repeated. Writes OUT/cases.json, and prints the tables of RESULTS.md.
+
+    python benchmarks/predictions.py [--groups kafka,brokers,…] [--out DIR] [--errors FILE] [--only-score]
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+import numpy as np
+
+from hydrotest.analysis.demand.body import Applied, Ride, Source, alike_to, body_of
+from hydrotest.analysis.demand.windows import Seen
+from hydrotest.predict.capacity import Scene
+from hydrotest.predict.known import Known, read_known
+from hydrotest.predict.predict import LAW_ERROR_MAX
+
+ROOT = Path(__file__).resolve().parents[1]
+HYDROTEST = Path(sys.executable).parent / "hydrotest"
+GROUPS = json.loads((ROOT / "benchmarks" / "predictions.json").read_text())
+"""Labs and cases, written before any of them was measured."""
+
+
+RULES = ("proportional", "bytes", "no fixed part")
+CPU_MAX = 0.85
+"""Share of the cores from which on a window by schedule shows an overload."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A held-out case: a workload on hosts that have so much."""
+
+    group: str
+    workload: str
+    axes: list[str]
+    resource: str | None
+    given: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.group} {self.workload}" + (f" {self.resource} × {self.given:g}" if self.resource else "")
+
+
+def lab(group: str, tests: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The experiment of a group."""
+    form = GROUPS[group]
+    hosts = {f"H{number}": {"connect": "netns", **form["host"]} for number in range(1, form["hosts"] + 1)}
+    return {
+        "name": f"predictions-{group}",
+        "hosts": {**hosts, "Clients": {"connect": "netns"}},
+        "systems": {form["system"]: {"hosts": list(hosts), **form["settings"]}},
+        "workloads": {name: {**form["workload"], **own, "on": "Clients"} for name, own in form["workloads"].items()},
+        "tests": list(tests),
+        "warm_up": form.get("warm_up", {"least": "8 s", "most": "16 s"}),
+    }
+
+
+def tests_of(group: str) -> list[dict[str, Any]]:
+    """The calibration, where it has one, and the held-out tests."""
+    return [{"calibrate": test} for test in GROUPS[group]["tests"]]
+
+
+def held(group: str) -> list[int]:
+    """The held-out tests: all but the calibration, which groups that stand on others have none of."""
+    return list(range(0 if "from" in GROUPS[group] else 1, len(GROUPS[group]["tests"])))
+
+
+def cases_of(group: str) -> list[Case]:
+    """The held-out cases of a group: each workload with all that hosts have, and with what else is given."""
+    form, found = GROUPS[group], []
+    for test in (form["tests"][at] for at in held(group)):
+        given = [(key, float(one)) for key in ("cores", "network", "disk") for one in test.get(key, [])]
+        for name in test["workloads"]:
+            axes = form["axes"].get(name, []) + form["axes"].get("*", [])
+            if axes and not given:
+                found.append(Case(group, name, axes, None, 1.0))
+            found += [Case(group, name, [*axes, key], key, one) for key, one in given]
+    return found
+
+
+def run_group(group: str, out: Path) -> None:
+    """Runs a group, and writes its predictions as soon as they can be made."""
+    folder, made = out / group, out / f"{group}.predictions.json"
+    if made.exists() and (folder / "summary.json").exists():
+        return
+    file = out / f"{group}.yaml"
+    file.write_text(json.dumps(lab(group, tests_of(group)), indent=1))
+    bases = GROUPS[group].get("from", [])
+    process = subprocess.Popen([HYDROTEST, "run", file, "--out", folder], stdout=(out / f"{group}.log").open("w"), stderr=subprocess.STDOUT)
+    is_made = False
+    while process.poll() is None:
+        time.sleep(2)
+        if not is_made and _may_predict(folder, group):
+            runs = [known(out / one, 0) for one in bases] or [known(folder, 0)]
+            write_predictions(group, runs, folder, made)
+            is_made = True
+    if process.returncode not in (0, 1) or not is_made:
+        raise SystemExit(f"{group}: the run failed, see {out / f'{group}.log'}")
+
+
+def _may_predict(folder: Path, group: str) -> bool:
+    """Whether the calibration is over, and nothing of a held-out test is there."""
+    trials = [json.loads(path.read_text()) for path in folder.glob("trials/*/trial.json")] if folder.exists() else []
+    done = [one for one in trials if one["purpose"] == "calibrate"]
+    if any(one["test"] in held(group) for one in done):
+        raise SystemExit(f"{folder}: a held-out test was measured before it was predicted")
+    if "from" in GROUPS[group]:
+        return bool(trials)
+    return len(done) >= 2 * len(GROUPS[group]["tests"][0]["workloads"]) * rounds(group)
+
+
+def rounds(group: str) -> int:
+    """Rounds of a calibration."""
+    from hydrotest.spec.lines import parse_document  # noqa: PLC0415
+    from hydrotest.spec.load import experiment_of  # noqa: PLC0415
+
+    text = json.dumps(lab(group, tests_of(group)))
+    return int(experiment_of(parse_document(text, Path(group)), opens_files=False).tests[0].rounds)  # type: ignore[attr-defined]
+
+
+def known(folder: Path, *tests: int) -> Known:
+    """A run, as far as some of its tests show it."""
+    found = read_known(folder)
+    numbers = {one["number"] for path in folder.glob("trials/*/trial.json") if (one := json.loads(path.read_text()))["test"] in tests}
+    return replace(found, seen={system: [one for one in seen if one.trial in numbers] for system, seen in found.seen.items()})
+
+
+def write_predictions(group: str, runs: Sequence[Known], folder: Path, file: Path) -> None:
+    """Predictions of all cases of a group, by the model and by the simple rules, with the hash of what they are."""
+    here = read_known(folder)
+    rows = [{"case": asdict(case), **predicted(runs, here, case)} for case in cases_of(group)]
+    text = json.dumps(rows, sort_keys=True)
+    file.write_text(json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "at": time.time(), "rows": rows}, indent=1))
+
+
+def refusal(outside: Sequence[str], error: float) -> str | None:
+    """Why the product would not answer."""
+    return f"inseparable: {', '.join(outside)}" if outside else "the law's own error" if error > LAW_ERROR_MAX else None
+
+
+def predicted(runs: Sequence[Known], here: Known, case: Case) -> dict[str, Any]:
+    """Of the workload and of the group's reference: the rate without a rate limit; of the workload also the cores at rates by schedule."""
+    runs = [
+        replace(run, seen={key: [replace(one, run=at) for one in seen] for key, seen in run.seen.items()}) for at, run in enumerate(runs)
+    ]
+    form = GROUPS[case.group]
+    system, spec = form["system"], here.experiment.workloads[case.workload]
+    body = body_of(
+        [Source(run.experiment.workloads, len(run.experiment.systems.present()[system].hosts), run.seen[system]) for run in runs],
+        alike_to(spec),
+    )
+    if body is None:
+        return {"refused": "too few"}
+    times = {"cores": case.given if case.resource == "cores" else 1.0, "link": case.given if case.resource == "network" else 1.0,
+             "disk": case.given if case.resource == "disk" else 1.0}  # fmt: skip
+    has = here.has[system].times(**times)
+    hosts = len(here.experiment.systems.present()[system].hosts)
+    scene = Scene(body, Applied(spec, hosts, body.ride), has, True, body.full)
+    reference = Scene(body, Applied(here.experiment.workloads[form["reference"]], hosts, body.ride), here.has[system], True, body.full)
+    outside = body.demands.outside(scene.applied.work(1e5, is_closed=True).drivers)
+    binds = scene.binds()
+    error = body.demands.relative_error(scene.applied.work(scene.limit(), is_closed=True).drivers)
+    return {
+        "refused": refusal(outside, error), "limit": scene.limit(), "reference": reference.limit(),
+        "binds": binds[0].resource, "next": binds[1].rate if len(binds) > 1 else None, "error": error,
+        "fit": body.demands.error,
+        "law": {name: float(value) for name, value in zip(body.demands.names, body.demands.values, strict=True)},
+    }  # fmt: skip
+
+
+def rules(group: str, out: Path, case: Case) -> dict[str, float]:
+    """What simple rules say of a case, from the same calibration: rate by cores, bytes by cores, each at most what links carry; and a
+    demand for each record with nothing fixed."""
+    form = GROUPS[group]
+    system, first = form["system"], known(out / form.get("from", [group])[-1], 0)
+    here = known(out / group)
+    basis = form.get("base_reference", form["reference"])
+    was, spec = first.experiment.workloads[basis], here.experiment.workloads[case.workload]
+    had, hosts_then = first.has[system], len(first.experiment.systems.present()[system].hosts)
+    hosts = len(here.experiment.systems.present()[system].hosts)
+    has = here.has[system].times(
+        **{{"cores": "cores", "network": "link", "disk": "disk"}[case.resource]: case.given} if case.resource else {}
+    )
+    closed = [one for one in first.seen[system] if one.is_closed and set(one.rates) == {basis}]
+    rate = median([one.rates[basis] for one in closed if one.is_whole])
+    cores, copies = has.cores * hosts / (had.cores * hosts_then), was.copies / spec.copies
+    carried = (has.link or math.inf) * hosts / (spec.operation_bytes * spec.copies)
+    each = median([one.used.cores * hosts_then / sum(one.rates.values()) for one in closed])
+    return {
+        "proportional": rate * cores * copies, "bytes": min(carried, rate * cores * copies * was.operation_bytes / spec.operation_bytes),
+        "no fixed part": min(carried, has.cores * hosts / each * copies),
+    }  # fmt: skip
+
+
+def measured(folder: Path, group: str, case: Case) -> tuple[float, float, list[Seen]] | None:
+    """The rate of a case, that of the reference, and its windows."""
+    run = known(folder, *held(group))
+    seen, base = run.seen[GROUPS[group]["system"]], next(iter(run.has.values()))
+
+    def rate(name: str, resource: str | None, given: float) -> list[Seen]:
+        closed = [one for one in seen if one.is_closed and set(one.rates) == {name}]
+        if resource is None:
+            return [one for one in closed if one.is_whole]
+
+        def times(one: Seen) -> float:
+            """How many times what the hosts have otherwise."""
+            if resource == "cores":
+                return one.has.cores / base.cores
+            return (one.has.link or 0.0) / (base.link or 1.0) if resource == "network" else (one.has.disk or 0.0) / (base.disk or 1.0)
+
+        return [one for one in closed if not one.is_whole and abs(times(one) / given - 1) < 0.02]
+
+    windows = rate(case.workload, case.resource, case.given)
+    if case.resource is not None:
+        # In the same trials, with all that hosts have: the turns before and after.
+        trials = {one.trial for one in windows}
+        around = [one for one in seen if one.trial in trials and one.is_whole and one.is_closed]
+    else:
+        around = rate(GROUPS[group]["reference"], None, 1.0)
+    if not windows or not around:
+        return None
+    return (median(one.rates[case.workload] for one in windows), median(sum(one.rates.values()) for one in around), windows)
+
+
+def scored(group: str, out: Path) -> list[dict[str, Any]]:
+    """Each case with its log errors: raw, and as a ratio to the reference."""
+    rows = []
+    for row in json.loads((out / f"{group}.predictions.json").read_text())["rows"]:
+        case = Case(**row["case"])
+        found = measured(out / group, group, case)
+        if found is None or not row.get("limit"):
+            rows.append(
+                {
+                    "case": case.name,
+                    "axes": case.axes,
+                    "refused": row.get("refused") or ("by the law nothing is left for it" if row.get("limit") == 0 else "not measured"),
+                }
+            )
+            continue
+        rate, reference, windows = found
+        base = row["reference"] if case.resource is None else None
+        # Of a case with other shares the reference is the workload itself with all that hosts have.
+        whole = base if base is not None else _whole(out, group, case, row)
+        ratio = math.log((rate / reference) / (row["limit"] / whole))
+        own = "cpu" if fmean(one.used.cores for one in windows) >= 0.85 * windows[0].has.cores else None
+        link = fmean(max(one.used.into, one.used.out) for one in windows) >= 0.85 * (windows[0].has.link or math.inf)
+        rows.append({
+            "case": case.name, "axes": case.axes, "refused": row.get("refused"), "predicted": row["limit"],
+            "measured": rate, "raw": math.log(rate / row["limit"]), "ratio": ratio, "binds": row["binds"], "bound": "network" if link else own,
+            "held": abs(math.log(rate / row["limit"])) <= math.log1p(row["error"]),
+            "rules": {name: math.log(rate / value) for name, value in rules(group, out, case).items()}, "error": row["error"],
+        })  # fmt: skip
+    return rows
+
+
+def demanded(group: str, out: Path) -> list[dict[str, Any]]:
+    """CPU by schedule: of each held-out window that is not nearly idle, cores by the law that was written down, and cores used."""
+    made = {one["case"]["workload"]: one for one in json.loads((out / f"{group}.predictions.json").read_text())["rows"]}
+    run, system, rows = known(out / group, *held(group)), GROUPS[group]["system"], []
+    hosts = len(run.experiment.systems.present()[system].hosts)
+    for name, row in made.items():
+        seen = [
+            one for one in run.seen[system] if not one.is_closed and set(one.rates) == {name} and one.used.cores < CPU_MAX * one.has.cores
+        ]
+        for one in (
+            sorted(seen, key=lambda one: one.rates[name])[:: max(1, len(seen) // 4)] if row.get("law") and not row.get("refused") else []
+        ):
+            work = Applied(run.experiment.workloads[name], hosts, Ride({})).work(one.rates[name], is_closed=False)
+            law = row["law"]
+            cores = law["fixed"] + sum(law.get(driver, 0.0) * rate for driver, rate in work.drivers.items())
+            rows.append({"case": f"{group} {name} at {one.rates[name]:,.0f}/s", "log": math.log(one.used.cores / cores)})
+    return rows
+
+
+def _whole(out: Path, group: str, case: Case, row: dict[str, Any]) -> float:
+    """What was predicted of the same workload with all that hosts have."""
+    rows = json.loads((out / f"{group}.predictions.json").read_text())["rows"]
+    same = [one["limit"] for one in rows if one["case"]["workload"] == case.workload and one["case"]["resource"] is None]
+    return same[0] if same else float(row["reference"])
+
+
+def table(rows: Sequence[dict[str, Any]]) -> None:
+    """The tables of RESULTS.md."""
+    print("| case | predicted | measured | off | within | proportional | bytes | no fixed part | binds | bound |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for row in rows:
+        if "raw" not in row:
+            print(f"| {row['case']} | refused: {row['refused']} | | | | | | | | |")
+            continue
+        rules_ = " | ".join(f"{math.expm1(row['rules'][name]):+.0%}" for name in RULES)
+        held = f"refused: {row['refused']}" if row["refused"] else "yes" if row["held"] else "no"
+        print(f"| {row['case']} | {row['predicted']:,.0f} | {row['measured']:,.0f} | {math.expm1(row['raw']):+.0%} | {held} | {rules_} "
+              f"| {row['binds']} | {row['bound'] or '–'} |")  # fmt: skip
+    whole = [row for row in rows if "raw" in row and not row["refused"]]
+    print(f"answered: {len(whole)} cases, {sum(row['held'] for row in whole)} within; what binds was right in "
+          f"{sum(row['binds'] == row['bound'] for row in whole)} of {sum(row['bound'] is not None for row in whole)} where it is known")  # fmt: skip
+    print(_spread("predicted", [row["raw"] for row in whole]))
+    print(_spread("as a ratio to the reference", [row["ratio"] for row in whole]))
+    for name in RULES:
+        print(_spread(name, [row["rules"][name] for row in whole]))
+    print(_spread("links", [row["raw"] for row in whole if "network" in row["axes"]]))
+
+
+def _spread(name: str, logs: Sequence[float]) -> str:
+    """Errors as factors: 50 % too much and a third too little are as far off."""
+    if not logs:
+        return f"{name}: no case"
+    errors = np.expm1(np.quantile(np.abs(logs), [0.5, 0.9]))
+    return f"{name}: {len(logs)} cases, off by {errors[0]:.1%} (median), {errors[1]:.1%} (90th percentile)"
+
+
+def axis_errors(rows: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
+    """Log errors by axis, of cases that move it: as `errors.json` has them."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        for axis in row["axes"] if "raw" in row and not row["refused"] else []:
+            found[axis].append(round(row["raw"], 4))
+    return dict(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--groups", default=",".join(GROUPS))
+    parser.add_argument("--out", type=Path, default=Path("runs/predictions"))
+    parser.add_argument("--errors", type=Path, help="Write the errors by axis there (python/hydrotest/predict/errors.json).")
+    parser.add_argument("--only-score", action="store_true")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    groups = [one for one in given.groups.split(",") if not given.only_score or (given.out / f"{one}.predictions.json").exists()]
+    for group in groups if not given.only_score else []:
+        run_group(group, given.out)
+        print(f"{group}: measured", flush=True)
+    rows = [row for group in groups for row in scored(group, given.out)]
+    (given.out / "cases.json").write_text(json.dumps(rows, indent=1))
+    table(rows)
+    cpu = [row for group in groups for row in demanded(group, given.out)]
+    print(_spread("CPU by schedule", [row["log"] for row in cpu]))
+    if given.errors is not None:
+        given.errors.write_text(json.dumps(axis_errors(rows), indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    main()
