@@ -62,7 +62,9 @@ def test_what_is_exact_is_found_exactly(drivers: tuple[str, ...]) -> None:
     found = seen([(0.15 + 1e-6 * load["records"] + (50e-6 * load["requests"] if "requests" in drivers else 0.0), {name: load[name] for name in drivers})
                   for load in loads])  # fmt: skip
     assert found.fixed == pytest.approx(0.15)
-    assert found.of("records") == pytest.approx(1e-6)
+    records = found.estimate("records")
+    assert records is not None
+    assert records.value == pytest.approx(1e-6)
     assert found.error == pytest.approx(0.0, abs=1e-9)
     assert found.cores({"records": 1e6}) == pytest.approx(1.15)
 

@@ -486,3 +486,12 @@ def test_a_score_counts_once_and_for_what_it_moved(tmp_path: Path) -> None:
         add_score(["hosts.cores"], 0.4, f"small {number}", "run", own)
     assert read_scores(own).of("hosts.cores").cases == 12 + 1
     assert read_scores(own).of("small.partitions").error != pytest.approx(0.4)
+
+
+def test_a_law_by_which_nothing_costs_anything_is_none() -> None:
+    """The same CPU at every rate, on hosts whose links and disks are not known."""
+    run = known(TRUE)
+    bare = Ceilings(cores=0.5, link=None, disk=None, memory=None)
+    flat = [replace(one, has=replace(bare, cores=one.has.cores), used=replace(one.used, cores=0.3)) for one in run.seen["kafka"]]
+    answer = asked(replace(run, has={"kafka": bare}, seen={"kafka": flat}))
+    assert {one.why for one in answer.refused} == {Why.NO_FIT}

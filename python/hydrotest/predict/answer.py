@@ -68,7 +68,7 @@ class Bind(Row):
     """A resource, with the rate at which it is full."""
 
     system: str = Field(description="The system.")
-    resource: str = Field(description="`cpu`, `network`, `disk`, or `unknown`.")
+    resource: str = Field(description="`cpu`, `network` or `disk`.")
     rate: Number = Field(description="Operations a second of the workload at which it is full.")
 
 

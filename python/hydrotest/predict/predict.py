@@ -91,6 +91,9 @@ def _predict(
     if body.demands.error > FIT_ERROR_MAX:
         return refused(Why.NO_FIT, [basis.system], body.demands.error)
     scene, measured, by = _scene(basis, _of_others(now, bases, basis, question), question)
+    if not scene.binds():
+        # By the law nothing costs anything: no rate would fill its hosts.
+        return refused(Why.NO_FIT, [basis.system], body.demands.error)
     if not _is_bound_known(scene, body):
         return refused(Why.NOT_BOUND, [basis.system])
     binds, limit = scene.binds(), scene.limit()

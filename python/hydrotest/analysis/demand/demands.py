@@ -77,10 +77,6 @@ class Demands:
         """Cores without any load."""
         return float(self.values[0])
 
-    def of(self, name: str) -> float:
-        """Core-seconds for each of a driver; 0 of one that no window had."""
-        return float(self.values[self.names.index(name)]) if name in self.names else 0.0
-
     def estimate(self, name: str) -> Demand | None:
         """The demand of a driver, or what is `FIXED`; None of one that the windows do not separate from others."""
         return self.cost({name: 1.0})

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
+from hydrotest.analysis.bottleneck.outcome import LAST_S
+from hydrotest.analysis.bottleneck.squeeze import SETTLE_S
 from hydrotest.analysis.measured import Measured
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import SqueezeBlock, Trial
-
-SETTLE_S = 1.0
-"""Cut off at the beginning of each turn: queues of the one before drain."""
-LAST_S = 0.5
-"""Cut off at its end: a reading of counters may come so much later."""
 
 
 def settled(turn: SqueezeBlock, ended_s: float) -> tuple[float, float] | None:

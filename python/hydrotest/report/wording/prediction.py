@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydrotest.predict.answer import Refused, Why
 from hydrotest.units import show_bytes, show_duration, show_names
 
-RESOURCES = {"cpu": "CPU", "network": "link", "disk": "disk", "unknown": "something that is not known"}
+RESOURCES = {"cpu": "CPU", "network": "link", "disk": "disk"}
 
 
 def resource_words(resource: str) -> str:

@@ -83,9 +83,7 @@ class CalibrateTest:
             return done
         warm_up = self.bench.experiment.search.warm_up if load is UNTHROTTLED else 0.0
         plan = TrialPlan(slug, Purpose.CALIBRATE, warm_up, sum(turn.seconds for turn in turns), self.index, search)
-        trial = await until_done(
-            self.bench, partial(self._attempt, workload, plan, load, turns)
-        )  # fmt: skip
+        trial = await until_done(self.bench, partial(self._attempt, workload, plan, load, turns))
         self.bench.listener.trial_ended(trial, None, "measured")
         return trial
 
