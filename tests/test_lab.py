@@ -12,6 +12,7 @@ from hydrotest.errors import BadInputError, SystemFailedError
 from hydrotest.hosts.catalogue import check_rights
 from hydrotest.hosts.lab.groups import Group, Trees, left_of
 from hydrotest.hosts.lab.network import Network, address_of, burst_bytes
+from hydrotest.hosts.lab.processors import divided
 from hydrotest.spec.check import check_memory, memory_needed
 from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.load import load_experiment
@@ -202,3 +203,44 @@ def test_faults_that_cannot_be_are_refused(tmp_path: Path, fault: str, wanted: s
     file.write_text(HEAD + "hosts: {a: {connect: netns}}" + tail)
     with pytest.raises(BadInputError, match=wanted):
         load_experiment(file)
+
+
+def with_cpuset(tmp_path: Path) -> Trees:
+    found = trees(tmp_path, VERSION_1 + "cgroup {root}/cpuset cgroup rw,cpuset 0 0\n")
+    (tmp_path / "cpuset/cpuset.effective_cpus").write_text("0-3,8\n")
+    (tmp_path / "cpuset/cpuset.mems").write_text("0\n")
+    return found
+
+
+def whole(cores: str | float | None) -> NetnsHost:
+    return NetnsHost.model_validate({"connect": "netns", "cores": cores})
+
+
+def test_whole_cores_belong_to_one_host_alone(tmp_path: Path) -> None:
+    found = divided({"a": whole("whole"), "b": whole("2 whole"), "c": whole(0.5), "d": whole(None)}, with_cpuset(tmp_path))
+    assert found is not None
+    assert [list(found.of(name)) for name in "abcd"] == [[8], [2, 3], [0, 1], [0, 1]]
+
+
+def test_a_lab_without_whole_cores_chooses_no_processors(tmp_path: Path) -> None:
+    assert divided({"c": whole(0.5)}, trees(tmp_path, VERSION_1)) is None
+
+
+def test_whole_cores_that_leave_none_for_the_others_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemFailedError, match="none would be left"):
+        divided({"a": whole("5 whole")}, with_cpuset(tmp_path))
+
+
+def test_a_group_with_processors_of_its_own_is_in_the_tree_that_chooses_them(tmp_path: Path) -> None:
+    group = Group("hydrotest-run-1-0", with_cpuset(tmp_path), has_quota=False, has_cpus=True)
+    group.make()
+    group.choose_processors([2, 3])
+    assert (tmp_path / "cpuset/hydrotest-run-1-0/cpuset.cpus").read_text() == "2,3"
+    assert (tmp_path / "cpuset/hydrotest-run-1-0/cpuset.mems").read_text() == "0\n"
+    assert tmp_path / "cpuset/hydrotest-run-1-0" in group.directories
+
+
+@pytest.mark.parametrize(("cores", "count", "quota"), [("whole", 1.0, None), ("3 whole", 3.0, None), (0.5, 0.5, 0.5), ("1.5", 1.5, 1.5), (None, None, None)])
+def test_cores_are_whole_or_a_quota(cores: str | float | None, count: float | None, quota: float | None) -> None:
+    host = whole(cores)
+    assert (host.core_count, host.quota) == (count, quota)

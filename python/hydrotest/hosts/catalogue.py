@@ -12,7 +12,9 @@ from pathlib import Path
 from hydrotest.errors import BadInputError, SystemFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.hosts.group import Group
+from hydrotest.hosts.lab.groups import Trees
 from hydrotest.hosts.lab.lab import Lab
+from hydrotest.hosts.lab.processors import divided, keep_off
 from hydrotest.hosts.local import LocalHost
 from hydrotest.hosts.monitored.source import Source
 from hydrotest.kinds.registry import HOSTS
@@ -117,11 +119,14 @@ async def emulated_hosts(specs: Mapping[str, NetnsSpec], scratch: Path) -> Group
             raise SystemFailedError(f"the lab cannot be removed: {'; '.join(problems)}", "`hydrotest down` tries again.") from error
         raise
 
+    let_back = keep_off(divided(specs, Trees.find()))
+
     def lift_quotas(lifted: bool) -> None:
         for host in made.values():
-            host.group.limit_cores(None if lifted else host.spec.cores)
+            host.group.limit_cores(None if lifted else host.spec.quota)
 
     async def remove() -> Sequence[str]:
+        let_back()
         return await asyncio.to_thread(lab.remove)
 
     return Group(made, lift_quotas, remove, lab)

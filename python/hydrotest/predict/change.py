@@ -23,6 +23,7 @@ EXAMPLE = "Write e.g. --set kafka.hosts=6, --set hosts.cores=2x, --set ingest.re
 TAKES = "Write a multiple, e.g. hosts.cores=2x, or an amount, e.g. hosts.cores=0.5, hosts.network=1 Gbit/s."
 HOSTS_MAX = 10_000
 _FORM = re.compile(r"^([A-Za-z0-9_-]+)\.([a-z_]+)=(.+)$")
+_WHOLE = re.compile(r"^(?:([0-9]+) )?whole$")
 _FACTOR = re.compile(r"^([0-9]+(?:\.[0-9]+)?)x$")
 
 
@@ -137,7 +138,7 @@ def _factor(host: Mapping[str, Any], change: Change) -> float:
                             f"Write how many times as much it would have, e.g. {change.axis}=2x.")  # fmt: skip
     read = units.number if change.key == "cores" else units.link_bits_per_s
     try:
-        wanted, has = read(change.value), read(given)
+        wanted, has = read(change.value), _whole(given) or read(given)
     except ValueError as error:
         raise BadInputError(f"--set {change.axis}={change.value} is neither a multiple nor an amount", TAKES) from error
     if wanted <= 0:
@@ -145,10 +146,20 @@ def _factor(host: Mapping[str, Any], change: Change) -> float:
     return wanted / has
 
 
+def _whole(given: Any) -> int:
+    """Cores that a host has to itself, from the file; 0 if it has none."""
+    found = _WHOLE.match(str(given))
+    return 0 if found is None else int(found[1] or 1)
+
+
 def _rewrite(host: dict[str, Any], change: Change) -> None:
     """In the file, where it has it."""
     given, factor = host.get(change.key), _factor(host, change)
-    if given is not None:
+    if whole := _whole(given):
+        if whole * factor != round(whole * factor) or factor <= 0:
+            raise BadInputError(f"--set {change.axis}={change.value}: the host has whole cores", "Write a whole number of them.")
+        host[change.key] = f"{round(whole * factor)} whole"
+    elif given is not None:
         scaled = units.number(given) * factor if change.key == "cores" else units.link_bits_per_s(given) * factor
         host[change.key] = round(scaled, 4) if change.key == "cores" else f"{scaled / 8e6:.6g} MB/s"
 

@@ -34,8 +34,9 @@ def check_machine(experiment: Experiment, document: Document, machine: Machine) 
     checker = Checker(document)
     emulated = experiment.hosts_of(NetnsHost)
     for name, host in emulated.items():
-        if host.cores is not None and host.cores > machine.cores:
-            raise checker.fail(("hosts", name, "cores"), f"{name} is given {host.cores:.3g} cores; this machine has {machine.cores:.3g}",
+        cores = host.core_count
+        if cores is not None and cores > machine.cores:
+            raise checker.fail(("hosts", name, "cores"), f"{name} is given {cores:.3g} cores; this machine has {machine.cores:.3g}",
                                f"Give it {machine.cores:.3g} at most, or leave `cores` out: then it has all of the machine's.")  # fmt: skip
         if host.memory is not None and host.memory > machine.memory_bytes:
             raise checker.fail(("hosts", name, "memory"), f"{name} is given {show_bytes(host.memory)} of memory; this machine has "
@@ -44,8 +45,16 @@ def check_machine(experiment: Experiment, document: Document, machine: Machine) 
             raise checker.fail(("hosts", name, "disk_size" if _has_size(host) else "disk"), f"{name} is given a disk of {show_bytes(host.disk_size)}; there are "
                                f"{show_bytes(machine.disk_bytes)} free where the data lie",
                                "Give it a smaller `disk_size`, or name another disk with `data:`.")  # fmt: skip
+    _check_whole(emulated, machine, checker)
     _check_memory(emulated, experiment, machine, checker)
     _check_disks(emulated, machine, checker)
+
+
+def _check_whole(emulated: dict[str, NetnsHost], machine: Machine, checker: Checker) -> None:
+    whole = {name: host.whole for name, host in emulated.items() if host.whole}
+    if sum(whole.values()) > machine.cores - 1:
+        raise checker.fail(("hosts", next(iter(whole)), "cores"), f"{sum(whole.values())} cores are to be whole; this machine has {machine.cores:.3g}, "
+                           "and one must be left for hydrotest and the other hosts", "Give fewer hosts whole cores.")  # fmt: skip
 
 
 def _check_memory(emulated: dict[str, NetnsHost], experiment: Experiment, machine: Machine, checker: Checker) -> None:

@@ -21,6 +21,8 @@ GivenResource = Literal["cores", "disk", "network"]
 taken away."""
 Sudo = Literal["never", "generators", "all"]
 """What of hydrotest runs as root on a machine of its own."""
+WholeCores = Annotated[str, Field(pattern=r"^(whole|[1-9][0-9]{0,3} whole)$")]
+"""`whole`, or a number of them."""
 QUOTA_PERIOD_S = 0.1
 """An emulated host's cores are a quota of CPU time in each such period. This length delivers nearly the full
 quota (99 % seen; 80 % at 10 ms)."""
@@ -131,9 +133,9 @@ class NetnsHost(Placed):
     machine. Needs root."""
 
     connect: Literal["netns"] = Field(description="How the host is reached: `netns`.")
-    cores: float | None = Field(
-        None, gt=0, le=1024, description="Cores that its processes get, e.g. 0.5; all of the machine's if not given."
-    )
+    cores: Annotated[float, Field(gt=0, le=1024)] | WholeCores | None = Field(
+        None, description="Cores that its processes get, e.g. 0.5; all of the machine's if not given. `whole`, or e.g. `2 whole`: cores of "
+        "the machine that it has to itself, without a quota. Only then are latencies those of a machine.")  # fmt: skip
     memory: SizeBytes | None = Field(
         None, description="Memory of all its processes, page cache included; all of the machine's if not given."
     )
@@ -146,11 +148,28 @@ class NetnsHost(Placed):
     reach: ClassVar[Literal["loopback", "emulated", "real"]] = "emulated"
 
     @property
+    def whole(self) -> int:
+        """Cores of the machine that it has to itself."""
+        words = self.cores.split() if isinstance(self.cores, str) else []
+        return 0 if not words else int(words[0]) if len(words) > 1 else 1
+
+    @property
+    def quota(self) -> float | None:
+        """Cores that it has by a quota."""
+        return None if isinstance(self.cores, str) else self.cores
+
+    @property
+    def core_count(self) -> float | None:
+        """Its cores, however it has them; None: all of the machine's."""
+        return float(self.whole) or self.quota
+
+    @property
     def shares(self) -> dict[str, float | None]:
-        return {"cores": self.cores, "memory": self.memory, "disk": self.disk, "network": self.network}
+        return {"cores": self.core_count, "memory": self.memory, "disk": self.disk, "network": self.network}
 
     def has_share(self, resource: GivenResource, machine: MachineType | None) -> bool:
-        return any(getattr(one, resource) is not None for one in (self, machine) if one is not None)
+        # Of whole cores there is no more and no less.
+        return (resource != "cores" or not self.whole) and any(getattr(one, resource) is not None for one in (self, machine) if one is not None)
 
     def scaled(self, machine: MachineType, scale: Scale, needed: int) -> Placed:
         given: dict[str, Any] = {
@@ -163,7 +182,8 @@ class NetnsHost(Placed):
 
     @property
     def gets(self) -> str:
-        parts = [f"{self.cores:.3g} cores" if self.cores is not None else "", show_bytes(self.memory) if self.memory is not None else "",
+        cores = f"{self.whole} whole" if self.whole else None if self.quota is None else f"{self.quota:.3g}"
+        parts = [f"{cores} cores" if cores is not None else "", show_bytes(self.memory) if self.memory is not None else "",
                  f"disk {show_bytes(self.disk / 8)}/s" if self.disk is not None else ""]  # fmt: skip
         return ", ".join(part for part in parts if part)
 

@@ -11,6 +11,7 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from hydrotest.spec.hosts import QUOTA_PERIOD_S
 PERIOD_US = round(QUOTA_PERIOD_S * 1e6)
 EMPTY_S_MAX = 10.0
 """A killed process leaves its group when the kernel has finished with it."""
-CONTROLLERS = ("cpu", "cpuacct", "memory", "blkio")
+CONTROLLERS = ("cpu", "cpuacct", "memory", "blkio", "cpuset")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,13 @@ class Trees:
                                     "Mount them, or use a machine whose kernel has them.")  # fmt: skip
         return found
 
+    def root(self, controller: str) -> Path:
+        """The root of a controller's tree. Raises `SystemFailedError` where there is none."""
+        found = self.unified if self.is_unified else self.version_1.get(controller)
+        if found is None:
+            raise SystemFailedError(f"this machine has no control groups for {controller}", "Mount them, or use a machine whose kernel has them.")
+        return found
+
     @property
     def is_unified(self) -> bool:
         """True where version 2 sets the limits."""
@@ -69,6 +77,9 @@ class Group:
     generators ask for it.
     """
 
+    has_cpus: bool = False
+    """Its processors are chosen: it joins the `cpuset` tree of version 1."""
+
     @property
     def directories(self) -> list[Path]:
         """Its directories; a process must be in all of them.
@@ -76,7 +87,7 @@ class Group:
         blkio stays out. In the root group, writeback and direct writes share one bound; in their own group
         they would have one each.
         """
-        left_out = {"blkio"} if self.has_quota else {"blkio", "cpu"}
+        left_out = {"blkio", *(() if self.has_quota else ("cpu",)), *(() if self.has_cpus else ("cpuset",))}
         used = {path for controller, path in self.trees.version_1.items() if controller not in left_out}
         unified = {self.trees.unified} if self.trees.unified is not None else set()
         return sorted(tree / self.name for tree in used | unified)
@@ -97,7 +108,7 @@ class Group:
         """Makes its directories."""
         if self.trees.is_unified:
             assert self.trees.unified is not None
-            (self.trees.unified / "cgroup.subtree_control").write_text("+cpu +memory +io")
+            (self.trees.unified / "cgroup.subtree_control").write_text("+cpu +memory +io" + (" +cpuset" if self.has_cpus else ""))
         for directory in self.directories:
             directory.mkdir(exist_ok=True)
 
@@ -110,6 +121,13 @@ class Group:
             (self.at("cpu") / "cpu.max").write_text(f"{'max' if quota is None else quota} {PERIOD_US}")
         else:
             (self.at("cpu") / "cpu.cfs_quota_us").write_text(str(-1 if quota is None else quota))
+
+    def choose_processors(self, numbers: Sequence[int]) -> None:
+        """Its processes run on these alone. On version 1 it takes no process before it has some."""
+        at, root = self.at("cpuset"), self.trees.root("cpuset")
+        if not self.trees.is_unified:
+            (at / "cpuset.mems").write_text((root / "cpuset.mems").read_text())
+        (at / "cpuset.cpus").write_text(",".join(map(str, numbers)))
 
     def limit_memory(self, limit_bytes: int) -> None:
         """Limits memory, page cache included; no swap where the kernel allows that setting."""

@@ -18,6 +18,7 @@ from hydrotest.hosts.lab import netlink
 from hydrotest.hosts.lab.disk import Disk, disks_below, make_disk, mount_of, remove_disk
 from hydrotest.hosts.lab.groups import Group, Trees, left_of
 from hydrotest.hosts.lab.netns import NetnsHost
+from hydrotest.hosts.lab.processors import Processors, divided
 from hydrotest.hosts.lab.network import NAMESPACES, Network, address_of, check_count, processes_in
 from hydrotest.spec.hosts import NetnsHost as Spec
 
@@ -40,22 +41,25 @@ class Lab:
         """Makes all hosts. Raises `SystemFailedError`; `remove` then removes what was made."""
         check_count(len(specs))
         trees = Trees.find()
+        processors = divided(specs, trees)
         self.folder.mkdir(parents=True, exist_ok=True)
         names = self.folder / "hosts"
         lines = ["127.0.0.1 localhost", *(f"{address_of(index)} {name}" for index, name in enumerate(specs))]
         names.write_text("\n".join(lines) + "\n")
         self.network.make(len(specs))
         with ThreadPoolExecutor() as pool:
-            made = [pool.submit(self._host, index, name, spec, trees, names) for index, (name, spec) in enumerate(specs.items())]
+            made = [pool.submit(self._host, index, name, spec, trees, names, processors) for index, (name, spec) in enumerate(specs.items())]
         return {name: one.result() for name, one in zip(specs, made, strict=True)}
 
-    def _host(self, index: int, name: str, spec: Spec, trees: Trees, names: Path) -> NetnsHost:
+    def _host(self, index: int, name: str, spec: Spec, trees: Trees, names: Path, processors: Processors | None) -> NetnsHost:
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
-        group = Group(f"{self.run}-{index}", trees, has_quota=spec.cores is not None)
+        group = Group(f"{self.run}-{index}", trees, has_quota=spec.quota is not None, has_cpus=processors is not None)
         group.make()
-        if spec.cores is not None:
-            group.limit_cores(spec.cores)
+        if processors is not None:
+            group.choose_processors(processors.of(name))
+        if spec.quota is not None:
+            group.limit_cores(spec.quota)
         if spec.memory is not None:
             group.limit_memory(spec.memory)
         disk: Disk | None = None

@@ -89,8 +89,8 @@ class NetnsHost(OnThisMachine):
 
     @property
     def cores(self) -> float:
-        """Cores by its quota."""
-        return self.spec.cores or machine_cores()
+        """Cores by its quota, or whole ones."""
+        return self.spec.core_count or machine_cores()
 
     @property
     def memory_bytes(self) -> int:
@@ -146,7 +146,7 @@ class NetnsHost(OnThisMachine):
     @property
     def squeezable(self) -> list[str]:
         """See `Host`: resources of which it has a share."""
-        given = {"cpu": self.spec.cores, "disk": self.spec.disk, "network": self.spec.network}
+        given = {"cpu": self.spec.quota, "disk": self.spec.disk, "network": self.spec.network}
         return [resource for resource, share in given.items() if share is not None]
 
     @property
@@ -160,8 +160,8 @@ class NetnsHost(OnThisMachine):
     def _give(self, resource: str, factor: float) -> None:
         match resource:
             case "cpu":
-                assert self.spec.cores is not None
-                self.group.limit_cores(self.spec.cores * factor)
+                assert self.spec.quota is not None
+                self.group.limit_cores(self.spec.quota * factor)
             case "disk":
                 assert self.spec.disk is not None
                 assert self.disk is not None
