@@ -123,7 +123,7 @@ def environment(experiment: Experiment, plant: Plant) -> list[dict[str, Any]]:
     for name, host in experiment.hosts.items():
         assert isinstance(host, NetnsSpec)
         spec = host.model_copy(update=dict(plant.shares.get(name, {})))
-        cores = spec.cores or float(machine_cores)
+        cores = spec.core_count or float(machine_cores)
         ceilings: dict[str, float] = {"cpu_cores": cores}
         if spec.disk is not None:
             ceilings |= {"disk_write_bytes_per_s": spec.disk / 8, "disk_read_bytes_per_s": spec.disk / 8}

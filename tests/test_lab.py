@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +15,7 @@ from hydrotest.hosts.catalogue import check_rights
 from hydrotest.hosts.lab.groups import Group, Trees, left_of
 from hydrotest.hosts.lab.network import Network, address_of, burst_bytes
 from hydrotest.hosts.lab.processors import divided
+from hydrotest.run.lifecycle.survey import wanted
 from hydrotest.spec.check import check_memory, memory_needed
 from hydrotest.spec.hosts import NetnsHost
 from hydrotest.spec.load import load_experiment
@@ -217,18 +220,20 @@ def whole(cores: str | float | None) -> NetnsHost:
 
 
 def test_whole_cores_belong_to_one_host_alone(tmp_path: Path) -> None:
-    found = divided({"a": whole("whole"), "b": whole("2 whole"), "c": whole(0.5), "d": whole(None)}, with_cpuset(tmp_path))
+    found = divided(
+        {"a": whole("whole"), "b": whole("2 whole"), "c": whole(0.5), "d": whole(None)}, with_cpuset(tmp_path), "hydrotest-run-1"
+    )
     assert found is not None
     assert [list(found.of(name)) for name in "abcd"] == [[8], [2, 3], [0, 1], [0, 1]]
 
 
 def test_a_lab_without_whole_cores_chooses_no_processors(tmp_path: Path) -> None:
-    assert divided({"c": whole(0.5)}, trees(tmp_path, VERSION_1)) is None
+    assert divided({"c": whole(0.5)}, trees(tmp_path, VERSION_1), "hydrotest-run-1") is None
 
 
 def test_whole_cores_that_leave_none_for_the_others_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemFailedError, match="none would be left"):
-        divided({"a": whole("5 whole")}, with_cpuset(tmp_path))
+        divided({"a": whole("5 whole")}, with_cpuset(tmp_path), "hydrotest-run-1")
 
 
 def test_a_group_with_processors_of_its_own_is_in_the_tree_that_chooses_them(tmp_path: Path) -> None:
@@ -240,7 +245,28 @@ def test_a_group_with_processors_of_its_own_is_in_the_tree_that_chooses_them(tmp
     assert tmp_path / "cpuset/hydrotest-run-1-0" in group.directories
 
 
-@pytest.mark.parametrize(("cores", "count", "quota"), [("whole", 1.0, None), ("3 whole", 3.0, None), (0.5, 0.5, 0.5), ("1.5", 1.5, 1.5), (None, None, None)])
+@pytest.mark.parametrize(
+    ("cores", "count", "quota"), [("whole", 1.0, None), ("3 whole", 3.0, None), (0.5, 0.5, 0.5), ("1.5", 1.5, 1.5), (None, None, None)]
+)
 def test_cores_are_whole_or_a_quota(cores: str | float | None, count: float | None, quota: float | None) -> None:
     host = whole(cores)
     assert (host.core_count, host.quota) == (count, quota)
+
+
+def test_processors_that_another_lab_has_chosen_are_not_given_again(tmp_path: Path) -> None:
+    found = with_cpuset(tmp_path)
+    (tmp_path / "cpuset/hydrotest-run-2-0").mkdir()
+    with pytest.raises(SystemFailedError, match="another lab has whole cores: hydrotest-run-2"):
+        divided({"a": whole("whole")}, found, "hydrotest-run-1")
+
+
+def test_groups_that_choose_processors_are_found_and_removed(tmp_path: Path) -> None:
+    found = with_cpuset(tmp_path)
+    (tmp_path / "cpuset/hydrotest-run-1-0").mkdir()
+    (left,) = left_of("hydrotest-run-1-", found)
+    assert tmp_path / "cpuset/hydrotest-run-1-0" in left.directories
+
+
+def test_what_is_asked_of_a_host_with_whole_cores_is_a_number() -> None:
+    host = cast("Any", SimpleNamespace(spec=whole("2 whole")))
+    assert wanted(host, False) == {"cpu_cores": 2.0}

@@ -24,6 +24,7 @@ from hydrotest.hosts.lab.network import Network
 from hydrotest.run.lifecycle.sampling import SETTINGS
 from hydrotest.run.lifecycle.scratch import Scratch
 from hydrotest.run.lifecycle.survey import survey
+from hydrotest.spec.choice import expected
 from hydrotest.spec.load import load_experiment
 from hydrotest.systems.base import shared_port
 from tests.real.conftest import SOON, own_processes
@@ -366,3 +367,37 @@ def test_a_namespace_that_vanishes_in_mid_run_costs_the_run_and_leaves_nothing(t
     assert traces(name) == []
     assert own_processes(str(tmp_path)) == []
     assert list((tmp_path / "data").iterdir()) == []
+
+
+WHOLE_CORES = """\
+name: whole
+hosts:
+  one: {connect: netns, cores: whole, memory: 1 GiB}
+  two: {connect: netns, memory: 1 GiB}
+systems: {kafka: {hosts: [one], heap: 256 MiB}}
+workloads: {press: {kind: kafka-produce, on: two}}
+tests: [levels: {workload: press, rates: [20K]}]
+"""
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor must be left")
+async def test_whole_cores_are_a_host_s_alone_and_given_back(tmp_path: Path, scratch: Scratch) -> None:
+    """What runs there runs on its processor, all else on the others; afterwards hydrotest may run anywhere again."""
+    before = os.sched_getaffinity(0)
+    file = tmp_path / "whole.yaml"
+    file.write_text(WHOLE_CORES)
+    site = await make_host_pool(load_experiment(file)[0], scratch.path)
+    try:
+        processors = {}
+        for name, host in site.hosts.items():
+            look = [sys.executable, "-c", "import os; print(*sorted(os.sched_getaffinity(0)))"]
+            found, _ = await run_command("look", look, host, tmp_path / f"{name}.log")
+            processors[name] = {int(number) for number in found.split()}
+        assert len(processors["one"]) == 1
+        assert processors["two"] == before - processors["one"]
+        assert os.sched_getaffinity(0) == before - processors["one"]
+        assert [expected(host, NetnsHost).cores for host in site.hosts.values()] == [1.0, float(len(processors["two"]))]
+    finally:
+        assert await site.clear() == []
+    assert os.sched_getaffinity(0) == before
+    assert traces(scratch.path.name) == []

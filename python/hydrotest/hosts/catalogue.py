@@ -108,26 +108,30 @@ async def local_hosts(specs: Mapping[str, LocalSpec], scratch: Path) -> Group:
 async def emulated_hosts(specs: Mapping[str, NetnsSpec], scratch: Path) -> Group:
     """See `kinds.host.HostKind`."""
     lab = lab_of(scratch)
+    # Before anything is made: what cannot be had leaves nothing then.
+    processors = divided(specs, Trees.find(), lab.run)
+    let_back = keep_off(processors)
     making = asyncio.create_task(asyncio.to_thread(lab.make, dict(specs)))
     try:
         made = await asyncio.shield(making)
     except BaseException as error:
         # A thread cannot be interrupted: wait for what it is about to make, and remove that.
         await asyncio.wait([making])
+        let_back()
         problems = await asyncio.to_thread(lab.remove)
         if problems:
             raise SystemFailedError(f"the lab cannot be removed: {'; '.join(problems)}", "`hydrotest down` tries again.") from error
         raise
-
-    let_back = keep_off(divided(specs, Trees.find()))
 
     def lift_quotas(lifted: bool) -> None:
         for host in made.values():
             host.group.limit_cores(None if lifted else host.spec.quota)
 
     async def remove() -> Sequence[str]:
-        let_back()
-        return await asyncio.to_thread(lab.remove)
+        try:
+            return await asyncio.to_thread(lab.remove)
+        finally:
+            let_back()
 
     return Group(made, lift_quotas, remove, lab)
 

@@ -52,9 +52,14 @@ def check_machine(experiment: Experiment, document: Document, machine: Machine) 
 
 def _check_whole(emulated: dict[str, NetnsHost], machine: Machine, checker: Checker) -> None:
     whole = {name: host.whole for name, host in emulated.items() if host.whole}
-    if sum(whole.values()) > machine.cores - 1:
+    left = machine.cores - sum(whole.values())
+    if whole and left < 1:
         raise checker.fail(("hosts", next(iter(whole)), "cores"), f"{sum(whole.values())} cores are to be whole; this machine has {machine.cores:.3g}, "
                            "and one must be left for hydrotest and the other hosts", "Give fewer hosts whole cores.")  # fmt: skip
+    for name, host in emulated.items():
+        if whole and host.quota is not None and host.quota > left:
+            raise checker.fail(("hosts", name, "cores"), f"{name} is given {host.quota:.3g} cores; whole ones leave {left:.3g}",
+                               f"Give it {left:.3g} at most.")  # fmt: skip
 
 
 def _check_memory(emulated: dict[str, NetnsHost], experiment: Experiment, machine: Machine, checker: Checker) -> None:

@@ -53,6 +53,11 @@ class Placed(Model):
         connect: str
 
     @property
+    def has_whole_cores(self) -> bool:
+        """It shares its cores with no other host, and has no quota of them."""
+        return True
+
+    @property
     def shares(self) -> dict[str, float | None]:
         """Its resources: cores, bytes of memory, bits a second of disk and network; None: all of the
         machine's."""
@@ -154,6 +159,10 @@ class NetnsHost(Placed):
         return 0 if not words else int(words[0]) if len(words) > 1 else 1
 
     @property
+    def has_whole_cores(self) -> bool:
+        return self.whole > 0
+
+    @property
     def quota(self) -> float | None:
         """Cores that it has by a quota."""
         return None if isinstance(self.cores, str) else self.cores
@@ -169,7 +178,9 @@ class NetnsHost(Placed):
 
     def has_share(self, resource: GivenResource, machine: MachineType | None) -> bool:
         # Of whole cores there is no more and no less.
-        return (resource != "cores" or not self.whole) and any(getattr(one, resource) is not None for one in (self, machine) if one is not None)
+        return (resource != "cores" or not self.whole) and any(
+            getattr(one, resource) is not None for one in (self, machine) if one is not None
+        )
 
     def scaled(self, machine: MachineType, scale: Scale, needed: int) -> Placed:
         given: dict[str, Any] = {

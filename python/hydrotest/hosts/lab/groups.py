@@ -55,7 +55,9 @@ class Trees:
         """The root of a controller's tree. Raises `SystemFailedError` where there is none."""
         found = self.unified if self.is_unified else self.version_1.get(controller)
         if found is None:
-            raise SystemFailedError(f"this machine has no control groups for {controller}", "Mount them, or use a machine whose kernel has them.")
+            raise SystemFailedError(
+                f"this machine has no control groups for {controller}", "Mount them, or use a machine whose kernel has them."
+            )
         return found
 
     @property
@@ -179,4 +181,4 @@ def left_of(run: str, trees: Trees) -> list[Group]:
     """Groups whose names begin with the run's name."""
     roots = {*trees.version_1.values(), *([trees.unified] if trees.unified is not None else [])}
     names = {path.name for root in roots for path in root.glob(f"{run}*") if path.is_dir()}
-    return [Group(name, trees) for name in sorted(names)]
+    return [Group(name, trees, has_cpus=True) for name in sorted(names)]

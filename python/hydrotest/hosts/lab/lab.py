@@ -18,8 +18,8 @@ from hydrotest.hosts.lab import netlink
 from hydrotest.hosts.lab.disk import Disk, disks_below, make_disk, mount_of, remove_disk
 from hydrotest.hosts.lab.groups import Group, Trees, left_of
 from hydrotest.hosts.lab.netns import NetnsHost
-from hydrotest.hosts.lab.processors import Processors, divided
 from hydrotest.hosts.lab.network import NAMESPACES, Network, address_of, check_count, processes_in
+from hydrotest.hosts.lab.processors import Processors, divided
 from hydrotest.spec.hosts import NetnsHost as Spec
 
 GONE_S_MAX = 30.0
@@ -41,14 +41,16 @@ class Lab:
         """Makes all hosts. Raises `SystemFailedError`; `remove` then removes what was made."""
         check_count(len(specs))
         trees = Trees.find()
-        processors = divided(specs, trees)
+        processors = divided(specs, trees, self.run)
         self.folder.mkdir(parents=True, exist_ok=True)
         names = self.folder / "hosts"
         lines = ["127.0.0.1 localhost", *(f"{address_of(index)} {name}" for index, name in enumerate(specs))]
         names.write_text("\n".join(lines) + "\n")
         self.network.make(len(specs))
         with ThreadPoolExecutor() as pool:
-            made = [pool.submit(self._host, index, name, spec, trees, names, processors) for index, (name, spec) in enumerate(specs.items())]
+            made = [
+                pool.submit(self._host, index, name, spec, trees, names, processors) for index, (name, spec) in enumerate(specs.items())
+            ]
         return {name: one.result() for name, one in zip(specs, made, strict=True)}
 
     def _host(self, index: int, name: str, spec: Spec, trees: Trees, names: Path, processors: Processors | None) -> NetnsHost:
@@ -71,7 +73,7 @@ class Lab:
                  "groups": [str(path) for path in group.directories]}  # fmt: skip
         file = folder / "place.json"
         file.write_text(json.dumps(place))
-        host = NetnsHost(name, index, self.network, spec, group, disk, folder, file)
+        host = NetnsHost(name, index, self.network, spec, group, disk, folder, file, None if processors is None else processors.others)
         if spec.network is not None:
             host.shape_link()
         return host

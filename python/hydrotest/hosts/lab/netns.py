@@ -58,8 +58,18 @@ class NetnsHost(OnThisMachine):
     """
 
     def __init__(
-        self, name: str, index: int, network: Network, spec: Spec, group: Group, disk: Disk | None, folder: Path, place: Path
+        self,
+        name: str,
+        index: int,
+        network: Network,
+        spec: Spec,
+        group: Group,
+        disk: Disk | None,
+        folder: Path,
+        place: Path,
+        others: Sequence[int] | None = None,
     ) -> None:
+        """`others`: processors that are left where other hosts have whole cores."""
         super().__init__(name)
         self.address = address_of(index)
         self._index = index
@@ -69,6 +79,7 @@ class NetnsHost(OnThisMachine):
         self.disk = disk
         self._data = (folder if disk is None else disk.mount).resolve()
         self._place = place
+        self._others = others
 
     def node_command(self) -> Sequence[str]:
         return [str(node_binary()), "--enter-namespace", str(self._place)]
@@ -90,7 +101,7 @@ class NetnsHost(OnThisMachine):
     @property
     def cores(self) -> float:
         """Cores by its quota, or whole ones."""
-        return self.spec.core_count or machine_cores()
+        return self.spec.core_count or (machine_cores() if self._others is None else float(len(self._others)))
 
     @property
     def memory_bytes(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from hydrotest.hosts.lab.groups import Trees
 from hydrotest.spec.hosts import NetnsHost as Spec
 
 TASKS = Path("/proc/self/task")
+LABS = "hydrotest-"
+"""Names of all runs begin so, and with them those of groups."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,17 @@ class Processors:
         return self.own.get(host, self.others)
 
 
-def divided(specs: Mapping[str, Spec], trees: Trees) -> Processors | None:
-    """Whole cores are taken from the end; None if no host has any. Raises `SystemFailedError` if none would be left for the others."""
+def divided(specs: Mapping[str, Spec], trees: Trees, run: str) -> Processors | None:
+    """Whole cores are taken from the end; None if no host has any. Raises `SystemFailedError` if none would be left for the others, or if
+    another lab has chosen processors: the same ones would be whole twice."""
     if not any(spec.whole for spec in specs.values()):
         return None
     root = trees.root("cpuset")
+    others = sorted(path.name for path in root.glob(f"{LABS}*") if not path.name.startswith(f"{run}-"))
+    if others:
+        raise SystemFailedError(
+            f"another lab has whole cores: {others[0].rpartition('-')[0]}", "Wait until it ends, or remove it with `hydrotest down`."
+        )
     left, own = numbers(_text(root)), {}
     for name, spec in specs.items():
         if spec.whole:
@@ -61,13 +68,23 @@ def numbers(text: str) -> list[int]:
 def keep_off(processors: Processors | None) -> Callable[[], None]:
     """From now on this process, and what it starts, keeps off whole cores; what enters a host runs where the host does. Returns what undoes
     it."""
+    if processors is None:
+        return lambda: None
     before = os.sched_getaffinity(0)
-    if processors is not None:
+    try:
         _move(set(processors.others))
+    except SystemFailedError:
+        _move(before)
+        raise
     return lambda: _move(before)
 
 
 def _move(to: set[int]) -> None:
     for task in TASKS.iterdir():
-        with contextlib.suppress(ProcessLookupError):  # a thread that has just ended
+        try:
             os.sched_setaffinity(int(task.name), to)
+        except ProcessLookupError:  # a thread that has just ended
+            continue
+        except OSError as error:
+            raise SystemFailedError(f"hydrotest may not run on processors {sorted(to)} alone: {error.strerror}",
+                                    "Start it without `taskset`, or give no host whole cores.") from error  # fmt: skip

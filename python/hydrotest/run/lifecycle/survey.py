@@ -176,8 +176,8 @@ def wanted(host: NetnsHost, has_link: bool) -> dict[str, float]:
     `has_link`: its link is measured, to another host.
     """
     asked: dict[str, float] = {}
-    if host.spec.cores is not None:
-        asked["cpu_cores"] = host.spec.cores
+    if host.spec.core_count is not None:
+        asked["cpu_cores"] = host.spec.core_count
     if host.spec.disk is not None:
         asked |= {"disk_write_bytes_per_s": host.spec.disk / 8, "disk_read_bytes_per_s": host.spec.disk / 8}
     if has_link and host.spec.network is not None:
