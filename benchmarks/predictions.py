@@ -29,8 +29,8 @@ import numpy as np
 from hydrotest.analysis.demand.body import Applied, Ride, Source, alike_to, body_of
 from hydrotest.analysis.demand.windows import Seen
 from hydrotest.predict.capacity import Scene
+from hydrotest.predict.gates import LAW_ERROR_MAX
 from hydrotest.predict.known import Known, read_known
-from hydrotest.predict.predict import LAW_ERROR_MAX
 
 ROOT = Path(__file__).resolve().parents[1]
 HYDROTEST = Path(sys.executable).parent / "hydrotest"

@@ -15,15 +15,15 @@ from hydrotest.audit.checks.window import rate_is_steady, start_is_left_out
 from hydrotest.audit.claim import Claim, Interval, Loop, Tool
 from hydrotest.audit.finding import CONTRADICTIONS, Code
 from hydrotest.audit.readers import read_output
+from hydrotest.catalogue import published
 from hydrotest.cli.entry import main
 from hydrotest.errors import BadInputError
 from hydrotest.printed.figures import Printed
-from hydrotest.report import published_results
 from hydrotest.report.wording.audited import finding_words
 from tests.test_recorded_runs import RUNS, unpacked
 
 STOCK, TEXTS = Path(__file__).parent / "data/stock", Path(__file__).parent / "data/audit"
-PUBLISHED = Path(published_results.__file__).parent / "published.yaml"
+PUBLISHED = Path(published.__file__).parent / "published.yaml"
 
 
 def codes(path: Path) -> dict[tuple[str, str], list[Code]]:

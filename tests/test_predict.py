@@ -20,13 +20,14 @@ from hydrotest.analysis.demand.laws.kafka import ProduceLaw
 from hydrotest.analysis.demand.windows import Ceilings, Seen, Used
 from hydrotest.cli.entry import main
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_REFUSED, BadInputError
-from hydrotest.predict import predict as predict_module
+from hydrotest.predict import gates
 from hydrotest.predict import score as score_module
 from hydrotest.predict.answer import Answer, Prediction, Why, Zone
 from hydrotest.predict.change import as_file, read_change
 from hydrotest.predict.known import Known
 from hydrotest.predict.predict import Question, answered
 from hydrotest.predict.scores import Scores, add_score, read_scores
+from hydrotest.report.demand import SINGLE
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.lines import parse_document
@@ -178,6 +179,17 @@ def test_what_is_exact_is_found_exactly() -> None:
     assert 0 < gains["host"] <= found.limit / 2
 
 
+def test_what_twice_the_limit_takes_is_shown() -> None:
+    found = of(asked(known(TRUE)), "small")
+    assert found.twice is not None
+    # Of six partitions on more brokers fewer batches ride in a request: no number of brokers is enough. Of cores less than twice is.
+    assert found.twice.hosts is None
+    assert found.twice.cores == pytest.approx((2 * (0.5 - 0.06) + 0.06) / 0.5, abs=0.03)
+    narrow = of(asked(known(TRUE), "hosts.network=0.1x"), "small")
+    assert narrow.twice is not None
+    assert narrow.twice.cores is None
+
+
 def test_what_binds_next_is_the_link() -> None:
     truth = {"fixed": 0.06, "requests": 44e-6, "records": 5e-9, "bytes": 1.5e-9}
     narrow = of(asked(known(truth), "hosts.network=0.1x"), "small")
@@ -303,7 +315,12 @@ def test_a_read_asks_as_many_replicas_as_its_level_needs() -> None:
         "remote reads": 300.0,
         "written bytes": 300.0 * 170,
         "read bytes": 300.0 * 170,
+        "reads while writing": 200.0,
     }
+    # Each has a name in the table of what drives the CPU.
+    assert set(work.drivers) <= set(SINGLE)
+    pure = store.model_copy(update={"mix": store.mix.model_copy(update={"write": 0})}) if store.mix is not None else store
+    assert "reads while writing" not in MixLaw().work(pure, Load(1200.0, True, 3)).drivers
 
 
 @pytest.mark.parametrize("text", ["kafka", "kafka.hosts", "kafka.hosts=0", "nobody.hosts=3", "hosts.memory=2x", "hosts.cores=-1", "hosts.cores=0", "small.colour=red",
@@ -328,6 +345,17 @@ def test_errors_of_the_user_s_own_runs_take_the_place_of_the_shipped_ones(tmp_pa
     assert found.cases == 10
     assert found.error == pytest.approx(np.quantile([*(0.01 * n for n in range(9)), 0.3], 0.9))
     assert read_scores(own).bias is None
+
+
+def test_errors_of_latencies_and_times_say_nothing_of_rates(tmp_path: Path) -> None:
+    own = tmp_path / "scores.jsonl"
+    for number in range(10):
+        add_score(["latency"], 0.9, f"p{number}", "run", own, what="p99")
+        add_score(["spark.slots"], 0.9, f"j{number}", "run", own, what="agg-by-key")
+    scores = read_scores(own)
+    assert scores.bias is None
+    assert scores.of("latency").error == pytest.approx(0.9)
+    assert scores.of("cores").error == read_scores(tmp_path / "none").of("cores").error
 
 
 def test_a_model_that_is_wrong_in_one_direction_is_flagged_within_five(tmp_path: Path) -> None:
@@ -369,7 +397,7 @@ def test_the_commands_refuse_what_they_cannot_read(tmp_path: Path, capsys: pytes
 
 def test_a_link_binds_however_little_is_known_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows that scatter a lot: of the CPU nothing can be said, and of a link that is far narrower everything."""
-    monkeypatch.setattr(predict_module, "LAW_ERROR_MAX", 0.3)
+    monkeypatch.setattr(gates, "LAW_ERROR_MAX", 0.3)
     run = known(TRUE, rounds=2)
     wild = [replace(one, used=replace(one.used, cores=one.used.cores * (1.0 if one.is_closed else 1 + 0.5 * (-1) ** at)))
             for at, one in enumerate(run.seen["kafka"])]  # fmt: skip
@@ -397,6 +425,7 @@ def test_the_host_that_has_least_bounds() -> None:
     )
     assert one == other == of(asked(run, "hosts.cores=0.6x"), "small").limit < whole
     assert of(asked(run, "B2.cores=2x"), "small").limit == whole
+    assert of(asked(run, "B1.cores=1.4x", "B2.cores=1.4x"), "small").limit == of(asked(run, "hosts.cores=1.4x"), "small").limit
     assert of(asked(run, "B1.network=0.01x"), "small").binds.resource == "network"
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from hydrotest.report.published_results import beside_sheet, published, spark_beside_sheet
+from hydrotest.catalogue.published import published
+from hydrotest.report.published_results import beside_sheet, spark_beside_sheet
 from hydrotest.summary.model import Summary
 from tests.rows import summary_of
 

@@ -15,6 +15,8 @@ app = App(
 )
 hosts_app = App(name="hosts", help="Lists of machines that you have.")
 app.command(hosts_app)
+catalogue_app = App(name="catalogue", help="Types of machines, with what they have and what they cost. Nothing is fetched.")
+app.command(catalogue_app)
 Flag = Annotated[bool, Parameter(negative=())]
 Hosts = Annotated[
     Path | None, Parameter(help="A file with `hosts:`, by the names that the experiment has: they take the place of its own.")
@@ -335,6 +337,148 @@ def import_hosts(*, tofu: Path | None = None, ansible: Path | None = None, ssh: 
     return import_hosts(tofu, ansible, ssh, role or [], out, force, as_json)
 
 
+@catalogue_app.command(name="list")
+def catalogue_list(*patterns: str, own: Path | None = None, as_json: Json = False) -> int:
+    """List types of machines, e.g. 'aws/m7*' 'gcp/n2-*'.
+
+    Parameters
+    ----------
+    own
+        A file of your own machines, which go first; by default machines.yaml, if there is one.
+    """
+    from hydrotest.cli.commands.catalogue import list_
+
+    return list_(patterns, own, as_json)
+
+
+@catalogue_app.command(name="show")
+def catalogue_show(name: str, *, own: Path | None = None, as_json: Json = False) -> int:
+    """Show all that is known of one type of machine, with its source and the date of each price.
+
+    Parameters
+    ----------
+    name
+        E.g. aws/m7i.xlarge; or m7i.xlarge, where only one provider has it.
+    own
+        A file of your own machines, which go first; by default machines.yaml, if there is one.
+    """
+    from hydrotest.cli.commands.catalogue import show
+
+    return show(name, own, as_json)
+
+
+@catalogue_app.command(name="import")
+def catalogue_import(*files: Path, out: Path = Path("machines.yaml"), as_json: Json = False) -> int:
+    """Write machines and prices of your own, from what the clouds' command lines print and from price lists.
+
+    It reads `aws ec2 describe-instance-types`, `gcloud compute machine-types list --format json`, `az vm list-skus`, `oci compute shape list`,
+    and CSV files with the columns type, region, term, usd_h, as_of. What is in the file already is kept, unless it is read anew.
+
+    Parameters
+    ----------
+    out
+        The file to write.
+    """
+    from hydrotest.cli.commands.catalogue import import_
+
+    return import_(files, out, as_json)
+
+
+@catalogue_app.command(name="check")
+def catalogue_check(own: Path = Path("machines.yaml"), *, as_json: Json = False) -> int:
+    """Check a file of machines: what is wrong in it, what is not known, and which prices are old.
+
+    Parameters
+    ----------
+    own
+        The file.
+    """
+    from hydrotest.cli.commands.catalogue import check
+
+    return check(own, as_json)
+
+
+@app.command
+def size(*runs: Path, need: str, survive: str = "host", headroom: str = "30 %", retain: str | None = None,
+         types: Annotated[list[str] | None, Parameter(name="--types")] = None, shared: str = "allow", far: Flag = False, speed: float = 1.0,
+         region: str | None = None, term: str = "on-demand", zones: int = 3, top: int = 10, own: Path | None = None,
+         save: Path | None = None, as_json: Json = False) -> int:  # fmt: skip
+    """Choose machines for a need: what carries it, with room and with one lost, by price; and why others do not.
+
+    Exit code 4: the runs do not say what the need takes. 1: no machine carries it.
+
+    Parameters
+    ----------
+    runs
+        Folders of runs; best of one with a `calibrate` test.
+    need
+        Operations a second, e.g. ingest=1M,store=20K.
+    survive
+        What may be lost with the need still carried: none, host or zone.
+    headroom
+        So much more than the need is carried while nothing is lost.
+    retain
+        How long records are kept, e.g. 3d: disks are chosen for it.
+    types
+        Types of machines, e.g. 'aws/m7*'; may be given several times. All of the catalogue if not given.
+    shared
+        `allow`: systems may be on the same hosts; `never`.
+    far
+        Also machines with more than four times the cores that were measured.
+    speed
+        Speed of a vCPU, as a multiple of a core that was measured: an assumption.
+    region
+        Where the prices hold, e.g. us-east-1; if not given, the first that is known.
+    term
+        on-demand, 1y, 3y or spot.
+    zones
+        Zones over which hosts are spread.
+    top
+        Plans to show.
+    own
+        A file of your own machines, which go first; by default machines.yaml, if there is one.
+    save
+        Write the plans to a file.
+    """
+    from hydrotest.cli.commands.size import size
+
+    return size(runs, need, survive, headroom, retain, types or [], shared, far, speed, region, term, zones, top, own, save, as_json)
+
+
+@app.command
+def cost(run: Path | None = None, *, published: str | None = None, type: Annotated[list[str] | None, Parameter(name="--type")] = None,
+         disk: list[str] | None = None, region: str | None = None, term: str = "on-demand", load: str | None = None, zones: int = 1,
+         hours: float = 730.0, own: Path | None = None, as_json: Json = False) -> int:  # fmt: skip
+    """Show what machines cost: line by line, an hour, a month, and for a million operations.
+
+    Parameters
+    ----------
+    run
+        The folder of a run: its systems, as machines of the types that are named.
+    published
+        Instead of a run: what published results cost, e.g. packet-2016; or `all`.
+    type
+        SYSTEM=TYPE, e.g. kafka=aws/m7i.xlarge; once for each system.
+    disk
+        SYSTEM=SIZE, e.g. kafka=500GB: a disk of each host that is reached by the network.
+    region
+        Where the prices hold, e.g. us-east-1; if not given, the first that is known.
+    term
+        on-demand, 1y, 3y or spot.
+    load
+        Rates at which a million operations and the traffic are counted, e.g. ingest=300K; if not given, those that the run found.
+    zones
+        Zones over which hosts and clients are spread: traffic between them costs.
+    hours
+        Hours of a month.
+    own
+        A file of your own machines, which go first; by default machines.yaml, if there is one.
+    """
+    from hydrotest.cli.commands.cost import cost
+
+    return cost(run, published, type or [], disk or [], region, term, load, zones, hours, own, as_json)
+
+
 @app.command(end_of_options_delimiter="")
 def compare(first: Path, second: Annotated[Path, Parameter(allow_leading_hyphen=True)], *others: Annotated[Path, Parameter(allow_leading_hyphen=True)],
             as_json: Json = False) -> int:  # fmt: skip
@@ -351,8 +495,8 @@ def compare(first: Path, second: Annotated[Path, Parameter(allow_leading_hyphen=
 
 
 @app.command
-def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set")] = None, load: str | None = None, speed: float = 1.0,
-            save: Path | None = None, experiment: Path | None = None, as_json: Json = False) -> int:  # fmt: skip
+def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set")] = None, load: str | None = None, together: str | None = None,
+            speed: float = 1.0, save: Path | None = None, experiment: Path | None = None, as_json: Json = False) -> int:  # fmt: skip
     """Predict limits at loads, settings and machines that were not measured, and what would bind there, each with its error.
 
     Exit code 4: the runs do not say. Then an experiment is printed that would.
@@ -364,7 +508,9 @@ def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set"
     set
         A change, e.g. kafka.hosts=6, hosts.cores=2x, ingest.record_size=1KB; may be given several times.
     load
-        Rates at which use is shown, e.g. ingest=300K,store=2K; also what other systems on the same hosts do meanwhile.
+        Rates at which use and latency are shown, e.g. ingest=300K,store=2K; also what other systems on the same hosts do meanwhile.
+    together
+        Workloads that are to run at once, e.g. ingest,store: at which share of their limits they can.
     speed
         Speed of the other machine's cores, as a multiple of these.
     save
@@ -374,7 +520,7 @@ def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set"
     """
     from hydrotest.cli.commands.predict import predict_
 
-    return predict_(runs, set or [], load, speed, save, experiment, as_json)
+    return predict_(runs, set or [], load, together, speed, save, experiment, as_json)
 
 
 @app.command

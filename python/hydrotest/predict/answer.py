@@ -28,7 +28,7 @@ class Why(StrEnum):
     TOO_MANY = "too many"
     """Too many numbers are beyond what was measured at once."""
     FULL = "full"
-    """Without any load the hosts would be full."""
+    """Without any load of it the hosts would be full."""
     INSEPARABLE = "inseparable"
     """The windows do not separate what would change."""
     TOO_FEW = "too few"
@@ -81,6 +81,13 @@ class Price(Row):
     gain: Number = Field(description="Operations a second.")
 
 
+class Twice(Row):
+    """What twice the limit takes."""
+
+    hosts: Count | None = Field(None, description="Hosts like these; null: four times as many do not carry it.")
+    cores: Number | None = Field(None, description="Times the cores of each host; null: four times as many do not carry it.")
+
+
 class Moved(Row):
     """A number that is not as it was measured, or that was measured at several values."""
 
@@ -90,6 +97,44 @@ class Moved(Row):
     high: Number = Field(description="The most that was measured.")
     error: Number = Field(description="90th percentile of |log error| on held-out cases of this axis.")
     cases: Count = Field(description="Held-out cases; 0: the error is assumed.")
+
+
+class NoLatency(StrEnum):
+    """Why no latency is predicted."""
+
+    NOT_ASKED = "not asked"
+    """No load is asked for."""
+    QUOTA = "quota"
+    """Hosts have their cores by a quota: a process that used it up waits for the next period, which no machine does."""
+    LEVELS = "levels"
+    """Too few loads were measured."""
+    SETTING = "setting"
+    """A number of the workload is not as it was measured."""
+    ABOVE = "above"
+    """The load is too near to the limit, or above what was measured."""
+    SHARED = "shared"
+    """Others are under load on the same hosts."""
+    SCATTER = "scatter"
+    """Levels that were left out were missed by too much."""
+
+
+class Percentile(Row):
+    """A percentile of a latency."""
+
+    name: str = Field(description="`p50`.")
+    ms: Number = Field(description="Milliseconds.")
+    low_ms: Number = Field(description="It may be as low as this.")
+    high_ms: Number = Field(description="And as high.")
+    form: str = Field(description="`queue` or `curve`.")
+
+
+class LatencyAt(Row):
+    """Latency at the load that is asked for."""
+
+    rate: Number = Field(description="The load, operations a second.")
+    share: Number = Field(description="The same as a share of the limit without a rate limit.")
+    percentiles: list[Percentile] = Field(description="Response times.")
+    levels: Count = Field(description="Loads that it stands on.")
 
 
 class Prediction(Row):
@@ -109,13 +154,52 @@ class Prediction(Row):
     next: Bind | None = Field(description="What would be full next.")
     uses: list[Use] = Field(description="Use at the limit.")
     prices: list[Price] = Field(description="What more would bring.")
+    twice: Twice | None = Field(None, description="What twice the limit takes.")
     moved: list[Moved] = Field(description="Numbers that are not as they were measured.")
     is_soft: bool = Field(description="Below its limit the system uses more CPU than it needs: its use shows nothing of what is left.")
     unsettled: list[str] = Field(description="Measured workloads whose system still got better when its warm-up ended: it may be more.")
+    drift: Number = Field(
+        0.0, description="|log| of how much a workload's rate changed from its first to its last trial without a rate limit."
+    )
     windows: Count = Field(description="Windows that it stands on.")
     fit_error: Number = Field(description="Median over these windows of |predicted cores ÷ used − 1|.")
+    latency: LatencyAt | None = Field(None, description="Latency at the load that is asked for.")
+    no_latency: NoLatency | None = Field(None, description="Why none is predicted.")
     at: dict[str, Number] = Field(description="All numbers that it holds for, by name: a run that is held against it must have them.")
     alike: dict[str, str] = Field(description="The settings that such a run must have, too.")
+
+
+class Job(Row):
+    """The time of a job."""
+
+    workload: str = Field(description="The workload.")
+    test: str = Field(description="The test.")
+    measured: Number | None = Field(None, description="Seconds that it took as it is, where that was measured.")
+    seconds: Number = Field(description="Seconds that are predicted.")
+    low: Number = Field(description="Lower end of its 90 % interval.")
+    high: Number = Field(description="Upper end of it.")
+    zone: Zone = Field(description="How far it is from what was measured.")
+    driver_s: Number = Field(description="Seconds of it in which no stage runs.")
+    cores_s: Number = Field(description="Seconds of stages that the workers' cores bound.")
+    slots_s: Number = Field(description="Seconds of stages that their slots, or their longest task, bound.")
+    slots: Count = Field(description="Tasks that run at a time.")
+    gains: dict[str, Number] = Field(description="Seconds less with one more `worker`, and with one more `core` on each of them.")
+    moved: list[Moved] = Field(description="Numbers that are not as they were measured.")
+    at: dict[str, Number] = Field(description="All numbers that it holds for: a run that is held against it must have them.")
+    alike: dict[str, str] = Field(default_factory=dict, description="The settings that such a run must have, too.")
+
+
+class Together(Row):
+    """Several workloads at once."""
+
+    workloads: list[str] = Field(description="The workloads.")
+    share: Number = Field(description="Share of each one's limit that all have together.")
+    low: Number = Field(description="Lower end of its 90 % interval.")
+    high: Number = Field(description="Upper end of it: with the errors of the laws, and if no system used more CPU than it needs.")
+    without_soft: Number = Field(description="The share if no system used more CPU than it needs.")
+    rates: dict[str, Number] = Field(description="Operations a second at that share, by workload.")
+    host: str = Field(description="The host that is full first.")
+    resource: str = Field(description="`cpu`, `network` or `disk`.")
 
 
 class Answer(Row):
@@ -128,5 +212,8 @@ class Answer(Row):
     speed: Number = Field(description="Speed of the cores, as a multiple of those that were measured.")
     loads: dict[str, Number] = Field(description="Rates that are asked for, by workload.")
     predictions: list[Prediction] = Field(description="By workload.")
+    jobs: list[Job] = Field(default_factory=list, description="Of jobs, by workload and test.")
     refused: list[Refused] = Field(description="What is not predicted, and why.")
+    asked_together: list[str] = Field(default_factory=list, description="Workloads that are to run at once.")
+    together: Together | None = Field(None, description="What workloads that are to run at once have together.")
     uses: list[Use] = Field(description="What each host of a system needs at all rates that are asked for, together.")

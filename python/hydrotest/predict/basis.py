@@ -20,6 +20,8 @@ from hydrotest.spec.load import experiment_of
 from hydrotest.spec.workload import Workload
 
 BUDGET = "6 min"
+MEMORY_SHARE = 0.5
+"""Of a host's memory that data may take so that reads still come from memory: the rest is the heap's, and of what is written."""
 CORES, NETWORK, DISK = "hosts.cores", "hosts.network", "hosts.disk"
 
 
@@ -107,7 +109,8 @@ def calibration(now: Asked, name: str) -> str | None:
     value = copy.deepcopy(parse_document(now.text, Path("experiment")).value)
     value["workloads"] = {name: value["workloads"][name]}
     value["objectives"] = {key: one for key, one in value.get("objectives", {}).items() if key == name}
-    value["tests"] = [{"calibrate": {"workloads": [name], "budget": BUDGET}}]
+    is_job = now.experiment.workloads[name].is_job
+    value["tests"] = [{"isolated": [name]} if is_job else {"calibrate": {"workloads": [name], "budget": BUDGET}}]
     value["name"] = f"calibrate-{name}"[:63]
     for key in ("published", "objectives"):
         if not value.get(key):

@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 from hydrotest.analysis.demand.body import Applied, Body
 from hydrotest.analysis.demand.windows import Ceilings
-from hydrotest.predict.answer import Bind, Price, Use
+from hydrotest.predict.answer import Bind, Price, Twice, Use
 from hydrotest.verdicts.figures import Resource
 
 RATE_MAX = 1e12
 STEPS = 45
 GBIT_S = 1e9 / 8
 DISK_STEP = 100e6
+TIMES_MAX, TIMES_STEP = 4.0, 0.02
+"""Beyond so many times what was measured nothing is predicted."""
 EVER = 1e11
 """Rates from here on are no limit at all."""
 
@@ -90,6 +92,24 @@ class Scene:
             *([("disk", replace(self, has=faster))] if self.has.disk else []),
         ]
         return [Price(what=what, gain=scene.limit() - now) for what, scene in more]
+
+
+def twice(scene: Scene) -> Twice:
+    """What twice the limit takes: of hosts like these, or of cores on each of them."""
+    wanted, hosts = 2 * scene.limit(), scene.applied.hosts
+    counts = range(hosts + 1, math.ceil(TIMES_MAX * hosts) + 1)
+    enough = next((n for n in counts if replace(scene, applied=replace(scene.applied, hosts=n)).limit() >= wanted), None)
+
+    def carries(times: float) -> bool:
+        return replace(scene, has=scene.has.times(cores=times)).limit() >= wanted
+
+    low, high = 1.0, TIMES_MAX
+    if not carries(high):
+        return Twice(hosts=enough, cores=None)
+    while high - low > TIMES_STEP:
+        middle = (low + high) / 2
+        low, high = (low, middle) if carries(middle) else (middle, high)
+    return Twice(hosts=enough, cores=high)
 
 
 def highest(holds: Callable[[float], bool]) -> float:

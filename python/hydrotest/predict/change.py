@@ -17,7 +17,7 @@ from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
 from hydrotest.spec.models import Experiment
 
-HOSTS = "hosts"
+HOSTS, WORKERS = "hosts", "workers"
 RESOURCES = ("cores", "network", "disk")
 EXAMPLE = "Write e.g. --set kafka.hosts=6, --set hosts.cores=2x, --set ingest.record_size=1KB."
 TAKES = "Write a multiple, e.g. hosts.cores=2x, or an amount, e.g. hosts.cores=0.5, hosts.network=1 Gbit/s."
@@ -67,16 +67,16 @@ def asked(experiment: Experiment, text: str, changes: Sequence[Change], file: Pa
     if len({change.axis for change in changes}) < len(changes):
         raise BadInputError("a setting is changed twice", "Give each `--set` once.")
     value = copy.deepcopy(parse_document(text, file).value)
-    times: dict[str, dict[str, float]] = {}
+    times: dict[str, dict[str, float]] = {}  # by host
     systems, workloads = experiment.systems.present(), experiment.workloads
     # Numbers of hosts first: what is changed of hosts is then of all that there are.
-    for change in sorted(changes, key=lambda one: one.key != HOSTS):
+    for change in sorted(changes, key=lambda one: one.key not in (HOSTS, WORKERS)):
         if change.subject in systems:
             _change_system(value, systems[change.subject].hosts, change)
         elif change.subject in workloads:
             value["workloads"][change.subject][change.key] = _plain(change)
         elif change.subject == HOSTS or change.subject in value["hosts"]:
-            _change_hosts(value, {name: value["systems"][name].get("hosts", own.hosts) for name, own in systems.items()}, change, times)
+            _change_hosts(value, {name: _working(value["systems"][name], own.hosts) for name, own in systems.items()}, change, times)
         else:
             known = [HOSTS, *systems, *workloads, *value["hosts"]]
             raise BadInputError(f"--set {change.axis}: there is no {change.subject} in the run", f"It has {', '.join(known)}.")
@@ -86,7 +86,13 @@ def asked(experiment: Experiment, text: str, changes: Sequence[Change], file: Pa
     except BadInputError as error:
         raise BadInputError(f"with {', '.join(f'--set {one.axis}={one.value}' for one in changes)} the experiment cannot be: {error.what}",
                             error.hint) from error  # fmt: skip
-    return Asked(changed, written, times, tuple(changes))
+    # All hosts of a system do as much: the one that has least binds.
+    working = {name: _working(value["systems"][name], own.hosts) for name, own in systems.items()}
+    least = {
+        name: {key: min((times.get(host, {}).get(key, 1.0) for host in hosts), default=1.0) for key in RESOURCES}
+        for name, hosts in working.items()
+    }
+    return Asked(changed, written, least, tuple(changes))
 
 
 class _Dumper(yaml.SafeDumper):
@@ -101,13 +107,19 @@ def as_file(value: Any) -> str:
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
+def _working(system: Mapping[str, Any], hosts: Sequence[str]) -> Sequence[str]:
+    """The hosts that do its work: of Spark its workers, not its master."""
+    found: Sequence[str] = system.get(HOSTS) or system.get(WORKERS) or hosts
+    return found
+
+
 def _plain(change: Change) -> Any:
     """The value as a file has it."""
     return parse_document(f"value: {change.value}", Path("--set")).value["value"]
 
 
 def _change_hosts(value: dict[str, Any], systems: Mapping[str, Sequence[str]], change: Change, times: dict[str, dict[str, float]]) -> None:
-    """`systems`: the hosts of each."""
+    """`systems`: the hosts of each; `times` gets how many times as much each host has."""
     if change.key not in RESOURCES:
         raise BadInputError(f"--set {change.axis}: {change.key} is nothing that a prediction can change of a host",
                             f"It changes {', '.join(RESOURCES)}.")  # fmt: skip
@@ -116,12 +128,9 @@ def _change_hosts(value: dict[str, Any], systems: Mapping[str, Sequence[str]], c
         raise BadInputError(f"--set {change.axis}: {change.subject} runs no system: what its generators would need is not known",
                             f"Change a host of a system: {', '.join(every)}.")  # fmt: skip
     chosen = every if change.subject == HOSTS else {change.subject: None}
-    for name, hosts in systems.items():
-        own = times.setdefault(name, {})
-        # All hosts of a system do as much: the one that has least binds.
-        factors = [_factor(value["hosts"][host], change) if host in chosen else 1.0 for host in hosts]
-        own[change.key] = own.get(change.key, 1.0) * min(factors, default=1.0)
     for host in chosen:
+        own = times.setdefault(host, {})
+        own[change.key] = own.get(change.key, 1.0) * _factor(value["hosts"][host], change)
         _rewrite(value["hosts"][host], change)
 
 
@@ -167,15 +176,17 @@ def _rewrite(host: dict[str, Any], change: Change) -> None:
 def _change_system(value: dict[str, Any], own: Sequence[str], change: Change) -> None:
     """More or fewer hosts like those that it has; or another of its settings."""
     system = value["systems"][change.subject]
-    if change.key != HOSTS:
+    if change.key == WORKERS and isinstance(system.get(WORKERS), list) and change.value.isdecimal():
+        own = system[WORKERS]
+    elif change.key != HOSTS:
         system[change.key] = _plain(change)
         return
     if not change.value.isdecimal() or not 1 <= int(change.value) <= HOSTS_MAX or not own:
         raise BadInputError(f"--set {change.axis}={change.value}: that is no number of hosts",
-                            f"Write a whole number up to {HOSTS_MAX:,}, e.g. --set kafka.hosts=6.")  # fmt: skip
+                            f"Write a whole number up to {HOSTS_MAX:,}, e.g. --set {change.axis}=6.")  # fmt: skip
     wanted, named = int(change.value), list(own[: int(change.value)])
     for number in range(len(own), wanted):
         name = f"{own[0]}-{number + 1}"
         value["hosts"][name] = copy.deepcopy(value["hosts"][own[number % len(own)]])
         named.append(name)
-    system["hosts"] = named
+    system[change.key] = named

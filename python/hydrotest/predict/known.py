@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hydrotest.analysis.demand.windows import Ceilings, Seen, hosts_have, system_windows
 from hydrotest.errors import BadInputError
+from hydrotest.predict.ran import Ran, jobs_of
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
@@ -32,19 +33,30 @@ class Known:
     """Models of the processors of its hosts."""
     unsettled: Sequence[str] = ()
     """Workloads whose system still got better when its warm-up ended."""
+    jobs: Sequence[Ran] = ()
+    """Tests of Spark's suite."""
+    share: float | None = None
+    """Share of their limits that workloads of its `combined` test had at once, where that was measured."""
+    together: tuple[str, ...] = ()
+    """These workloads."""
 
 
-def read_known(path: Path, index: int = 0) -> Known:
-    """A run's folder. Raises `BadInputError` if it is none, or if it ended before there were machines."""
+def read_known(path: Path, index: int = 0, *, with_jobs: bool = True) -> Known:
+    """A run's folder; `with_jobs`: with its Spark jobs, whose event logs may be large.
+
+    Raises `BadInputError` if it is none, or if it ended before there were machines.
+    """
     folder = RunFolder.open(path)
     experiment, document = load_experiment(path / layout.EXPERIMENT, opens_files=False)
     machines = folder.environment()["hosts"]
     if not machines:
         raise BadInputError("nothing is known of the run's machines: it ended before it began, or its files are not all there", "Name another run.",
                             file=path / layout.ENVIRONMENT)  # fmt: skip
-    has, seen = hosts_have(folder, experiment), system_windows(folder, experiment, folder.trials(), index)
+    trials = folder.trials()
+    has, seen = hosts_have(folder, experiment), system_windows(folder, experiment, trials, index)
     return Known(path, experiment, document.text, has, seen, _limits(folder),
-                 frozenset(str(host.get("cpu_model")) for host in machines), _unsettled(folder))  # fmt: skip
+                 frozenset(str(host.get("cpu_model")) for host in machines), _unsettled(folder),
+                 jobs_of(folder, experiment, trials, has, index) if with_jobs else [], *_point(folder))  # fmt: skip
 
 
 def _limits(folder: RunFolder) -> dict[str, float]:
@@ -53,6 +65,12 @@ def _limits(folder: RunFolder) -> dict[str, float]:
     return {row["workload"]: float(row["limit"]) for row in rows
             if row["tenancy"] == "isolated" and row.get("limit") and not row.get("at_least")
             and any(key.endswith("_ms") and bound for key, bound in (row.get("objective") or {}).items())}  # fmt: skip
+
+
+def _point(folder: RunFolder) -> tuple[float | None, tuple[str, ...]]:
+    """The safe working point: the share, and the workloads that it is of."""
+    point = (folder.read_json(layout.SUMMARY) if folder.has(layout.SUMMARY) else {}).get("safe_working_point")
+    return (None, ()) if point is None or point["at_least"] else (float(point["fraction"]), tuple(point["rates"]))
 
 
 def _unsettled(folder: RunFolder) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -13,29 +13,32 @@ from hydrotest.analysis.bottleneck.use import NEAR_CEILING
 from hydrotest.analysis.demand.body import Applied, Body
 from hydrotest.errors import BadInputError
 from hydrotest.kinds.registry import WORKLOADS
-from hydrotest.predict.answer import Answer, Moved, Prediction, Refused, Use, Why, Zone
+from hydrotest.predict.answer import Answer, Job, Moved, Prediction, Refused, Together, Why, Zone
+from hydrotest.predict.at_load import latency_of
 from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond, combined, zone_of
-from hydrotest.predict.basis import DISK, NETWORK, Basis, basis_of, calibration
-from hydrotest.predict.capacity import Scene
+from hydrotest.predict.basis import DISK, MEMORY_SHARE, NETWORK, Basis, basis_of, calibration
+from hydrotest.predict.capacity import Scene, twice
 from hydrotest.predict.change import Asked, Change, asked
+from hydrotest.predict.gates import inseparable, is_cpu_bound_known, no_fit
+from hydrotest.predict.jobs import job_answers
 from hydrotest.predict.known import Known, read_known
+from hydrotest.predict.loads import at_loads, of_others
 from hydrotest.predict.scores import Scores
+from hydrotest.predict.together import together
+from hydrotest.spec.choice import narrowed
+from hydrotest.spec.spark import SparkPerf
 from hydrotest.store import layout
 from hydrotest.verdicts.figures import Resource
 
 OBJECTIVE, SATURATED = "objective", "saturated"
-MEMORY_SHARE = 0.5
-"""Of a host's memory that data may take so that reads still come from memory: the rest is the heap's, and of what is written."""
 SPEED_AXIS = "speed"
 CPU_ONLY = 0.05
 """Error of the law alone, at least: two windows that are alike differ by that."""
 BYTES_ONLY = {"network": 0.03, "disk": 0.25}
 """The same of links and disks. No prediction of a disk was held out, and what one gives was measured as 0.2 and as 2.5 GB/s on one
 machine: in a short run the page cache takes what is written."""
-FIT_ERROR_MAX = 0.25
-"""A law that misses half of its windows by more is none."""
-LAW_ERROR_MAX = 0.75
-"""Half of the interval of the CPU that a load needs, as a share: a wider one says nothing."""
+WIDE_MAX = 10.0
+"""Times the lower end of an interval that its upper end may be: a wider one says nothing."""
 NEEDED_MIN = 0.5
 """Share of the cores that an operation's law must have at a limit by an objective: below it something else bound."""
 
@@ -47,6 +50,8 @@ class Question:
     changes: Sequence[Change]
     loads: Mapping[str, float]
     speed: float = 1.0
+    together: Sequence[str] = ()
+    """Workloads that are to run at once: at which share of their limits?"""
 
 
 def predict(paths: Sequence[Path], question: Question, scores: Scores) -> Answer:
@@ -60,20 +65,30 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
     """The answer. Changes are of the first run. Raises `BadInputError` for changes that cannot be."""
     first = runs[0]
     now = asked(first.experiment, first.text, question.changes, first.path / layout.EXPERIMENT)
-    for name in question.loads:
-        if name not in now.experiment.workloads:
-            raise BadInputError(f"--load {name}: there is no such workload", f"The run has {', '.join(now.experiment.workloads)}.")
-    found = {name: basis_of(runs, now, name) for name in now.experiment.workloads}
+    rated = [name for name, spec in now.experiment.workloads.items() if narrowed(spec, SparkPerf) is None]
+    for option, names in (("load", question.loads), ("together", question.together)):
+        for name in names:
+            if name not in rated:
+                what = "a job has no rate" if name in now.experiment.workloads else "there is no such workload"
+                raise BadInputError(f"--{option} {name}: {what}", f"The run has {', '.join(rated) or 'only jobs'}.")
+    if question.loads and question.together:
+        raise BadInputError("--load and --together cannot both be given", "With `--together` the rates are what is sought.")
+    jobs = [one for name, _ in now.experiment.workloads_of(SparkPerf) for one in job_answers(runs, now, name, question.speed, scores)]
+    found = {name: basis_of(runs, now, name) for name in rated}
     bases = {name: one for name, one in found.items() if isinstance(one, Basis)}
     answers = [one if isinstance(one, Refused) else _predict(runs, now, bases, one, question, scores) for one in found.values()]
     answers = [one.model_copy(update={"system": now.experiment.workloads[one.workload].presses_on}) if isinstance(one, Refused) else one
                for one in answers]  # fmt: skip
     used = {point.seen.run for one in bases.values() for point in one.body.points}
+    used |= {at for at, run in enumerate(runs) if run.jobs and any(isinstance(one, Job) for one in jobs)}
+    refused = [one for one in [*answers, *jobs] if isinstance(one, Refused)]
     return Answer(
         version=__version__, runs=[str(run.path) for run in runs], unused=[str(run.path) for at, run in enumerate(runs) if at not in used],
         changes={one.axis: one.value for one in question.changes}, speed=question.speed, loads=dict(question.loads),
-        predictions=[one for one in answers if isinstance(one, Prediction)], refused=[one for one in answers if isinstance(one, Refused)],
-        uses=[use for system in now.experiment.systems.present() for use in _at_loads(now, bases, system, question)],
+        predictions=[one for one in answers if isinstance(one, Prediction)], refused=refused,
+        jobs=[one for one in jobs if isinstance(one, Job)],
+        asked_together=list(question.together), together=_together(now, bases, answers, question, scores) if question.together else None,
+        uses=[use for system in now.experiment.systems.present() for use in at_loads(now, bases, system, question.loads, question.speed)],
     )  # fmt: skip
 
 
@@ -88,9 +103,9 @@ def _predict(
     def refused(why: Why, about: Sequence[str], reach: float | None = None) -> Refused:
         return Refused(workload=basis.name, why=why, about=list(about), reach=reach, experiment=calibration(now, basis.name))
 
-    if body.demands.error > FIT_ERROR_MAX:
-        return refused(Why.NO_FIT, [basis.system], body.demands.error)
-    scene, measured, by = _scene(basis, _of_others(now, bases, basis, question), question)
+    if (gate := no_fit(body, basis.system)) is not None:
+        return refused(*gate)
+    scene, measured, by = _scene(basis, of_others(now, bases, basis, question.loads) / question.speed, question)
     if not scene.binds():
         # By the law nothing costs anything: no rate would fill its hosts.
         return refused(Why.NO_FIT, [basis.system], body.demands.error)
@@ -100,26 +115,48 @@ def _predict(
     if limit <= 0:
         # Without any load it is full already: because there is little, or others use it, or because the law is wrong.
         is_less = scene.others_cores > 0 or any(one.axis == "hosts.cores" and one.is_moved for one in basis.numbers)
-        return refused(Why.FULL, [basis.system]) if is_less else refused(Why.NO_FIT, [basis.system], body.demands.error)
+        return (
+            Refused(workload=basis.name, why=Why.FULL, about=[basis.system])
+            if is_less
+            else refused(Why.NO_FIT, [basis.system], body.demands.error)
+        )
     at_limit = scene.applied.work(limit, is_closed=scene.is_closed).drivers
-    if outside := body.demands.outside(at_limit):
-        return refused(Why.INSEPARABLE, outside)
-    own_error = body.demands.relative_error(at_limit)
+    own_error, gate = body.demands.relative_error(at_limit), inseparable(body, at_limit)
     # Where a link or a disk binds, whatever the error of the CPU's law, that error does not matter.
-    if own_error > LAW_ERROR_MAX and scene.with_errors(own_error, {"network": 0.0, "disk": 0.0}).limit() < limit:
-        return refused(Why.INSEPARABLE, body.demands.least_known(at_limit))
+    if gate is not None and (body.demands.outside(at_limit) or scene.with_errors(own_error, {"network": 0.0, "disk": 0.0}).limit() < limit):
+        return refused(*gate)
     if scene.has.memory and basis.law.data_bytes(basis.spec, basis.hosts) > MEMORY_SHARE * scene.has.memory:
         return refused(Why.MEMORY, [basis.name])
     moved = [one.row(scores) for one in _all_numbers(basis, question) if one.is_moved]
-    low, high = _interval(scene, moved, max(CPU_ONLY, own_error))
+    # A system that got faster while it was measured has no one rate: half of that is how far its mean may be off.
+    low, high = _interval(scene, moved, math.expm1(combined([math.log1p(max(CPU_ONLY, own_error)), body.drift / 2])))
+    if by == SATURATED and measured and not moved and not scene.others_cores:
+        # It is what was measured: its own windows show how far it may be off.
+        rates = [point.seen.rates[basis.name] for point in body.closed if set(point.seen.rates) == {basis.name}]
+        half = combined([math.log1p(CPU_ONLY), math.log(max(rates) / min(rates)) / 2])
+        low, high = limit * math.exp(-half), limit * math.exp(half)
+    if low <= 0 or high > WIDE_MAX * low:
+        return refused(Why.INSEPARABLE, body.demands.least_known(at_limit))
+    # What more would bring is another load: it is shown only if the windows show what that takes.
+    more = replace(scene, has=scene.has.times(cores=2.0))
+    is_more_known = inseparable(body, more.applied.work(more.limit(), is_closed=scene.is_closed).drivers) is None
     following = binds[1] if len(binds) > 1 else None
+    latency, no_latency = latency_of(now, basis, scene, question.loads.get(basis.name, 0.0), (low / limit, high / limit), scores)
     return Prediction(
         workload=basis.name, unit=WORKLOADS[basis.spec.kind].unit or "", by=by, measured=measured, limit=limit, low=low, high=high,
         at_least=body.unexplained is not None and not body.is_full_seen, zone=_zone(basis, question), binds=binds[0],
-        is_certain=following is None or following.rate > high, next=following, uses=scene.uses(limit), prices=scene.prices(),
-        moved=moved, is_soft=body.is_soft, unsettled=_unsettled(runs, body), windows=body.demands.windows, fit_error=body.demands.error,
-        at={one.axis: one.value for one in basis.numbers}, alike=_alike(basis),
+        is_certain=following is None or following.rate > high, next=following, uses=scene.uses(limit),
+        prices=scene.prices() if is_more_known else [], twice=twice(scene) if is_more_known else None,
+        moved=moved, is_soft=body.is_soft, unsettled=_unsettled(runs, body), drift=body.drift, windows=body.demands.windows, fit_error=body.demands.error,
+        latency=latency, no_latency=no_latency, at={one.axis: one.value for one in basis.numbers}, alike=_alike(basis),
     )  # fmt: skip
+
+
+def _together(
+    now: Asked, bases: Mapping[str, Basis], answers: Sequence[Prediction | Refused], question: Question, scores: Scores
+) -> Together | None:
+    full = {name: _scene(one, 0.0, question)[0].full for name, one in bases.items()}
+    return together(now, bases, answers, question.together, question.speed, scores, full)
 
 
 def _all_numbers(basis: Basis, question: Question) -> list[Reached]:
@@ -141,7 +178,7 @@ def _too_far(basis: Basis, question: Question) -> Refused | None:
 
 def _is_bound_known(scene: Scene, body: Body) -> bool:
     """Whether what is full first was full when it was measured; or it is a link or a disk, whose bytes are known whatever bound then."""
-    return body.is_full_seen or body.unexplained is None or scene.binds()[0].resource != Resource.CPU
+    return is_cpu_bound_known(body) or scene.binds()[0].resource != Resource.CPU
 
 
 def _interval(scene: Scene, moved: Sequence[Moved], law: float) -> tuple[float, float]:
@@ -184,49 +221,3 @@ def _scene(basis: Basis, others_cores: float, question: Question) -> tuple[Scene
             return Scene(body, applied, basis.has, False, full, others_cores, question.speed), objective, OBJECTIVE
     rates = [point.seen.rates[basis.name] for point in body.closed if set(point.seen.rates) == {basis.name} and not point.seen.run]
     return Scene(body, applied, basis.has, True, body.full, others_cores, question.speed), median(rates) if rates else None, SATURATED
-
-
-def _of_others(now: Asked, bases: Mapping[str, Basis], basis: Basis, question: Question) -> float:
-    """Cores of each of its hosts that others use: workloads on its system, at the rates that are asked for, and by
-    other systems there, also if they are idle."""
-    present, mine = now.experiment.systems.present(), set(now.experiment.systems.present()[basis.system].hosts)
-    own = sum(_demand(one, question) for name, one in bases.items() if one.system == basis.system and name != basis.name)
-    shared = {system: len(mine & set(other.hosts)) / len(mine) for system, other in present.items() if system != basis.system}
-    return own + sum(share * _system_cores(bases, system, question) for system, share in shared.items() if share)
-
-
-def _demand(basis: Basis, question: Question) -> float:
-    """Cores that a workload's operations need on each host at the rate that is asked for, apart from what is fixed."""
-    rate = question.loads.get(basis.name, 0.0)
-    work = Applied(basis.spec, basis.hosts, basis.body.ride).work(rate, is_closed=False, on_busiest=True)
-    return basis.body.demands.cores(work.drivers) - basis.body.demands.fixed if rate > 0 else 0.0
-
-
-def _system_cores(bases: Mapping[str, Basis], system: str, question: Question) -> float:
-    """Cores that a system uses on each of its hosts, at the rates that are asked for; with what it uses beyond its need."""
-    own = [one for one in bases.values() if one.system == system]
-    needed = max((one.body.demands.fixed for one in own), default=0.0) + sum(_demand(one, question) for one in own)
-    soft = [one.body.idling(question.loads.get(one.name, 0.0)) for one in own if one.body.is_soft]
-    return max([needed, *soft])
-
-
-def _at_loads(now: Asked, bases: Mapping[str, Basis], system: str, question: Question) -> list[Use]:
-    """Need of each host of a system at all rates that are asked for, together; none if no workload of it has one."""
-    own = [one for one in bases.values() if one.system == system and question.loads.get(one.name, 0.0) > 0]
-    if not own:
-        return []
-    present, mine = now.experiment.systems.present(), set(now.experiment.systems.present()[system].hosts)
-    others = sum(len(mine & set(other.hosts)) / len(mine) * _system_cores(bases, name, question)
-                 for name, other in present.items() if name != system)  # fmt: skip
-    each = [Scene(one.body, Applied(one.spec, one.hosts, one.body.ride), one.has, False, one.body.full, 0.0, question.speed).uses(
-        question.loads[one.name]) for one in own]  # fmt: skip
-    fixed = max(one.body.demands.fixed for one in own) / question.speed
-    totals = []
-    for at, use in enumerate(each[0]):
-        used = sum(uses[at].used for uses in each)
-        if use.resource == Resource.CPU:
-            # What is fixed is there once.
-            used += others + fixed - sum(one.body.demands.fixed for one in own) / question.speed
-        full = own[0].body.full if use.resource == Resource.CPU else 1.0
-        totals.append(use.model_copy(update={"used": used, "share": used / (use.has * full)}))
-    return totals

@@ -11,10 +11,13 @@ from pydantic import Field, ValidationError
 
 from hydrotest.analysis.demand.windows import law_of
 from hydrotest.errors import BadInputError
-from hydrotest.predict.answer import Answer, Prediction
+from hydrotest.predict.answer import Answer, Job, Prediction
+from hydrotest.predict.at_load import AXIS as LATENCY
 from hydrotest.predict.basis import CORES
+from hydrotest.predict.jobs import CORES_OF_WORKERS, SLOTS, settings
 from hydrotest.predict.known import Known, read_known
 from hydrotest.predict.predict import OBJECTIVE
+from hydrotest.predict.together import AXIS as TOGETHER
 from hydrotest.summary.base import Number, Row
 
 SAME = 1.05
@@ -25,7 +28,9 @@ class Scored(Row):
     """A prediction compared with what was measured."""
 
     workload: str = Field(description="The workload.")
-    predicted: Number = Field(description="The limit that was predicted.")
+    what: str = Field("limit", description="`limit`; a percentile, e.g. `p99`; a test of a job; or `together`.")
+    unit: str = Field("/s", description="Of the figures: `/s`, `s`, `ms`, or empty for a share.")
+    predicted: Number = Field(description="What was predicted.")
     low: Number = Field(description="Lower end of its interval.")
     high: Number = Field(description="Upper end of it.")
     measured: Number = Field(description="What was measured.")
@@ -40,6 +45,8 @@ def read_prediction(path: Path) -> Answer:
         return Answer.model_validate_json(path.read_text())
     except OSError as error:
         raise BadInputError(f"the file cannot be read: {error.strerror}", "Name a file that `predict --save` wrote.", file=path) from error
+    except UnicodeDecodeError as error:
+        raise BadInputError("the file is no prediction: it is no text", "Name a file that `predict --save` wrote.", file=path) from error
     except ValidationError as error:
         raise BadInputError(
             f"the file is no prediction: {error.errors()[0]['msg']}", "Name a file that `predict --save` wrote.", file=path
@@ -56,9 +63,12 @@ def score(answer: Answer, run: Path) -> list[Scored]:
     known = read_known(run)
     found = [(one, why) for one in answer.predictions for why in [_differs(one, known)]]
     rows = [row for one, why in found if why is None and (row := _scored(one, known)) is not None]
+    rows += [row for one, why in found if why is None for row in _percentiles(one, known)]
+    rows += [row for one in answer.jobs if (row := _job(one, known)) is not None]
+    rows += [row for row in [_share(answer, known, [one for one, why in found if why is None])] if row is not None]
     if not rows:
         why = next((f"{one.workload} has another {why}" for one, why in found if why), "it measured nothing of what was predicted")
-        names = ", ".join(one.workload for one in answer.predictions) or "no workload"
+        names = ", ".join([*(one.workload for one in answer.predictions), *(one.workload for one in answer.jobs)]) or "no workload"
         raise BadInputError(f"the run is not what was predicted: {why}", f"Name the run that has it as predicted: {names}.", file=run)
     return rows
 
@@ -86,6 +96,42 @@ def _scored(one: Prediction, known: Known) -> Scored | None:
     error = math.log(measured / one.limit)
     return Scored(workload=one.workload, predicted=one.limit, low=one.low, high=one.high, measured=measured, log_error=error,
                   held=one.low <= measured <= one.high, axes=[moved.axis for moved in one.moved])  # fmt: skip
+
+
+def _row(workload: str, what: str, unit: str, predicted: float, low: float, high: float, measured: float, axes: Sequence[str]) -> Scored:
+    return Scored(workload=workload, what=what, unit=unit, predicted=predicted, low=low, high=high, measured=measured,
+                  log_error=math.log(measured / predicted), held=low <= measured <= high, axes=list(axes))  # fmt: skip
+
+
+def _percentiles(one: Prediction, known: Known) -> list[Scored]:
+    """Of windows at the load that was asked for."""
+    found = one.latency
+    if found is None:
+        return []
+    windows = [seen.percentiles for every in known.seen.values() for seen in every
+               if seen.percentiles and set(seen.rates) == {one.workload} and abs(math.log(seen.rates[one.workload] / found.rate)) <= math.log(SAME)]  # fmt: skip
+    return [_row(one.workload, part.name, "ms", part.ms, part.low_ms, part.high_ms, median(seen[part.name] for seen in windows), [LATENCY])
+            for part in found.percentiles if windows]  # fmt: skip
+
+
+def _job(one: Job, known: Known) -> Scored | None:
+    """Of a run of it on as many slots and cores, with as much data."""
+    for ran in known.jobs:
+        numbers = {f"{one.workload}.scale_factor": ran.spec.scale_factor, f"{one.workload}.data_scale": ran.spec.data_scale,
+                   SLOTS: ran.place.slots, CORES_OF_WORKERS: ran.place.cores}  # fmt: skip
+        is_same = all(abs(math.log(value / one.at[axis])) <= math.log(SAME) for axis, value in numbers.items())
+        if ran.test == one.test and ran.workload == one.workload and is_same and settings(known, ran.spec) == one.alike:
+            return _row(one.workload, one.test, "s", one.seconds, one.low, one.high, ran.seconds, [moved.axis for moved in one.moved])
+    return None
+
+
+def _share(answer: Answer, known: Known, same: Sequence[Prediction]) -> Scored | None:
+    """Of a `combined` test of the same workloads."""
+    found = answer.together
+    if found is None or not known.share or not found.share or set(found.workloads) != set(known.together) or not set(found.workloads) <= {
+        one.workload for one in same}:  # fmt: skip
+        return None
+    return _row(", ".join(found.workloads), TOGETHER, "", found.share, found.low, found.high, known.share, [TOGETHER])
 
 
 def _closed_rates(known: Known, workload: str) -> Sequence[float]:

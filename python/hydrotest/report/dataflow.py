@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hydrotest.report.published_results import published
+from hydrotest.catalogue.published import published
 from hydrotest.report.table import NONE, Table, decimal, rate
 from hydrotest.store.purposes import Purpose, Trait
 from hydrotest.summary.base import Latency

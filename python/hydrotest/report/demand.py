@@ -33,6 +33,7 @@ SINGLE = {
     "requests": "request", "batches": "batch", "records": "record", "bytes": "byte", "copied requests": "copied request",
     "copied bytes": "copied byte", "reads": "read", "writes": "write", "replica reads": "replica read", "replica writes": "replica write",
     "remote reads": "remote read", "remote writes": "remote write", "read bytes": "read byte", "written bytes": "written byte",
+    "reads while writing": "read while rows are written",
 }  # fmt: skip
 """A driver's name in the singular."""
 

@@ -3,11 +3,9 @@ stand for."""
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any
 
-import yaml
-
+from hydrotest.catalogue.published import published
 from hydrotest.report.table import NONE, Table, decimal, rate, yes_no
 from hydrotest.summary.base import Latency
 from hydrotest.summary.limits import Limit
@@ -17,13 +15,6 @@ from hydrotest.units import show_bytes
 
 LATENCIES = ("latency_median_ms", "latency_p95_ms")
 Row = dict[str, Any]
-
-
-def published() -> dict[str, list[Row]]:
-    """The published results by kind, as facts; each with its source and its inconsistencies."""
-    text = resources.files("hydrotest.report").joinpath("published.yaml").read_text()
-    kinds: dict[str, list[Row]] = yaml.safe_load(text)
-    return kinds
 
 
 def beside_sheet(summary: Summary, kinds: dict[str, str]) -> Table:

@@ -77,6 +77,7 @@ class Point:
     work: Work
     of_busiest: Work
     """The same of the busiest host."""
+    source: Source
 
 
 @dataclass(frozen=True)
@@ -96,14 +97,20 @@ class Body:
     ride: Ride
     softness: float
     """By how much its use of the CPU is more than the same share of its limit, at most."""
+    drift: float
+    """|log| of how much faster, or slower, a workload was in its last trial without a rate limit than in its first: the largest."""
     unexplained: float | None
     """The highest rate, without a rate limit and with all that its hosts have, at which no resource of a host was full; None: there was
     none."""
 
     def idling(self, rate: float) -> float:
-        """Cores that each host was seen to use at a rate by schedule, of all workloads together, with what is soft."""
-        seen = sorted((sum(point.seen.rates.values()), point.seen.used.cores) for point in self.points if not point.seen.is_closed)
-        return float(np.interp(rate, [one for one, _ in seen], [cores for _, cores in seen])) if seen else 0.0
+        """Cores that each host was seen to use at a rate by schedule, of all workloads together, with what is soft. Without any load
+        threads rest, and what is fixed is left."""
+        seen = [
+            (0.0, self.demands.fixed),
+            *sorted((sum(point.seen.rates.values()), point.seen.used.cores) for point in self.points if not point.seen.is_closed),
+        ]
+        return float(np.interp(rate, [one for one, _ in seen], [cores for _, cores in seen]))
 
     @property
     def is_soft(self) -> bool:
@@ -137,7 +144,7 @@ def body_of(sources: Sequence[Source], alike: Callable[[Workload], bool]) -> Bod
     if len(chosen) < WINDOWS_MIN:
         return None
     ride = _ride(chosen)
-    points = [Point(seen, _work(source, seen, ride), _work(source, seen, ride, on_busiest=True)) for source, seen in chosen]
+    points = [Point(seen, _work(source, seen, ride), _work(source, seen, ride, on_busiest=True), source) for source, seen in chosen]
     soft = _softness(chosen)
     # By schedule, and with a CPU that is full all the same: of what it used nobody knows which part it needed.
     needed = [point for point in points if point.seen.is_closed or not (soft >= SOFT_MIN or is_cpu_full(point.seen))]
@@ -150,7 +157,7 @@ def body_of(sources: Sequence[Source], alike: Callable[[Workload], bool]) -> Bod
     unexplained = [sum(seen.rates.values()) for seen in whole if not is_full(seen)]
     return Body(found, points, median(bound) if bound else 1.0, bool(bound),
                 _factor(points, lambda used, work: (used.into, work.into)), _factor(points, lambda used, work: (used.out, work.out)),
-                _written(points), ride, soft,
+                _written(points), ride, soft, _drift(chosen),
                 max(unexplained) if len(unexplained) > len(whole) / 2 else None)  # fmt: skip
 
 
@@ -223,6 +230,17 @@ def _softness(chosen: Sequence[tuple[Source, Seen]]) -> float:
         for name, rate in seen.rates.items() if (seen.run, name) in closed
     ]  # fmt: skip
     return max(beyond, default=0.0)
+
+
+def _drift(chosen: Sequence[tuple[Source, Seen]]) -> float:
+    """Between trials without a rate limit, with all that hosts have, of the same workload: a system that still warms up gets faster."""
+    rates: dict[tuple[int, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for _, seen in chosen:
+        if seen.is_closed and seen.is_whole and len(seen.rates) == 1:
+            ((name, rate),) = seen.rates.items()
+            rates[seen.run, name][seen.trial].append(rate)
+    ends = [(fmean(trials[min(trials)]), fmean(trials[max(trials)])) for trials in rates.values() if len(trials) > 1]
+    return max((abs(math.log(last / first)) for first, last in ends), default=0.0)
 
 
 def _written(points: Sequence[Point]) -> float:

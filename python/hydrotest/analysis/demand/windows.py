@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 import polars as pl
@@ -14,6 +14,7 @@ from hydrotest.analysis.demand.turns import turns_of
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.by_host import measured_trials
 from hydrotest.analysis.resources.rates import service_rates, trial_host_rates
+from hydrotest.analysis.statistics.latency import latency_ms, window_histogram
 from hydrotest.kinds.registry import SYSTEMS, WORKLOADS
 from hydrotest.spec.choice import narrowed
 from hydrotest.spec.models import Experiment
@@ -81,6 +82,8 @@ class Seen:
     """Nothing was taken."""
     requests: float | None
     """Requests a second to each host, where they were counted."""
+    percentiles: Mapping[str, float] = field(default_factory=dict)
+    """Response times, milliseconds, of one workload by schedule on hosts with whole cores: quotas make latencies of their own."""
 
 
 def law_of(kind: str) -> Law | None:
@@ -124,6 +127,7 @@ def _windows(folder: RunFolder, index: int, experiment: Experiment, system: str,
              trials: Sequence[Trial]) -> Iterator[Seen]:  # fmt: skip
     own = {name for name, workload in experiment.workloads.items() if workload.presses_on == system}
     is_shared = any(set(other.hosts) & set(hosts) for name, other in experiment.systems.present().items() if name != system)
+    is_timed = all(experiment.hosts[host].has_whole_cores for host in hosts)
     calibrating = [trial for trial in trials if trial.status == "done" and trial.purpose == Purpose.CALIBRATE]
     for trial in calibrating:
         name = trial.loads[0].workload
@@ -132,7 +136,10 @@ def _windows(folder: RunFolder, index: int, experiment: Experiment, system: str,
         is_closed = trial.load(name).in_flight is not None
         for turn, begin, end, rate in turns_of(folder, trial, name):
             given = has.times(**{TIMES[turn.resource]: turn.given}) if turn.resource is not None else has
-            yield from _seen(folder, index, trial, hosts, system, (begin, end), {name: rate}, is_closed, given, not turn.hosts, is_shared)
+            is_apart = is_timed and not shares_machine(experiment, system, name)
+            timed = _percentiles(folder, trial, name, begin, end) if is_apart and not is_closed else {}
+            for seen in _seen(folder, index, trial, hosts, system, (begin, end), {name: rate}, is_closed, given, not turn.hosts, is_shared):
+                yield replace(seen, percentiles=timed)
     for trial in measured_trials(list(trials)):
         loads = [load for load in trial.loads if load.workload in own and load.outcome is not None and load.is_generated]
         if not loads or trial.purpose not in AT_A_LEVEL or trial.tenancy == "combined" or _is_counted_in_flight(experiment, trial):
@@ -142,7 +149,25 @@ def _windows(folder: RunFolder, index: int, experiment: Experiment, system: str,
             continue
         window = max(one.start_s for one in measured), min(one.end_s for one in measured)
         rates = {one.load.workload: one.achieved for one in measured}
-        yield from _seen(folder, index, trial, hosts, system, window, rates, loads[0].offered is None, has, True, is_shared)
+        is_closed = loads[0].offered is None
+        is_apart = is_timed and len(loads) == 1 and not shares_machine(experiment, system, loads[0].workload)
+        timed = _percentiles(folder, trial, loads[0].workload, *window) if is_apart and not is_closed else {}
+        for seen in _seen(folder, index, trial, hosts, system, window, rates, is_closed, has, True, is_shared):
+            yield replace(seen, percentiles=timed)
+
+
+def shares_machine(experiment: Experiment, system: str, workload: str) -> bool:
+    """Whether a workload's generators run on a machine of its system: they take cores from it, as many as the load is high."""
+
+    def machines(hosts: Sequence[str]) -> set[str]:
+        return {experiment.hosts[host].machine(host) for host in hosts if host in experiment.hosts}
+
+    return bool(machines(experiment.systems.present()[system].hosts) & machines(experiment.generator_hosts(workload)))
+
+
+def _percentiles(folder: RunFolder, trial: Trial, workload: str, begin: float, end: float) -> dict[str, float]:
+    found = latency_ms(window_histogram(folder.folder_of(trial), workload, "response", None, begin, end))
+    return {name: value for name, value in (found or {}).items() if value is not None}
 
 
 def _is_counted_in_flight(experiment: Experiment, trial: Trial) -> bool:

@@ -1,5 +1,5 @@
 """Tables written down by hand: YAML with a list of rows for each kind of load, units in the keys, as hydrotest keeps published results
-(`report/published.yaml`). Figures keep the digits that they were written with: rounding is what most agreements depend on."""
+(`catalogue/published.yaml`). Figures keep the digits that they were written with: rounding is what most agreements depend on."""
 
 from __future__ import annotations
 

@@ -24,15 +24,17 @@ from hydrotest.store.folder import write_whole
 LOADS = "Write e.g. --load ingest=300K,store=2K."
 
 
-def predict_(runs: Sequence[Path], changes: Sequence[str], load: str | None, speed: float, save: Path | None, experiment: Path | None,
-             as_json: bool) -> int:  # fmt: skip
+def predict_(runs: Sequence[Path], changes: Sequence[str], load: str | None, together: str | None, speed: float, save: Path | None,
+             experiment: Path | None, as_json: bool) -> int:  # fmt: skip
     """Prints what would bind, and where; 4 if nothing can be said of a workload that the question is about."""
     if not runs:
         raise BadInputError("there is nothing to predict from", "Name the folder of a run, best of one with a `calibrate` test.")
     if not 0 < speed < math.inf:
         raise BadInputError(f"--speed {speed:g}: cores have a speed above 0", "Write e.g. --speed 1.3.")
+    check_writable(save, "save")
+    check_writable(experiment, "experiment")
     scores = read_scores()
-    answer = predict(runs, Question([read_change(one) for one in changes], _loads(load), speed), scores)
+    answer = predict(runs, Question([read_change(one) for one in changes], loads(load), speed, _names(together)), scores)
     if save is not None:
         write_whole(save, json.dumps(answer.written(), indent=1) + "\n")
     if as_json:
@@ -45,20 +47,26 @@ def predict_(runs: Sequence[Path], changes: Sequence[str], load: str | None, spe
     return EXIT_REFUSED if _is_refused(answer) else EXIT_DONE
 
 
+def check_writable(file: Path | None, option: str) -> None:
+    """Raises `BadInputError` where a file cannot be written, before anything is computed."""
+    if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
+        raise BadInputError(f"--{option}: {'it is a folder' if file.is_dir() else 'its folder is not there'}", "Name a file.", file=file)
+
+
 def _say(text: str) -> None:
     err_console().print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def _asked(answer: Answer) -> set[str]:
     """What the question is about: workloads, systems, hosts; empty: all."""
-    return {key.partition(".")[0] for key in answer.changes} | set(answer.loads)
+    return {key.partition(".")[0] for key in answer.changes} | set(answer.loads) | set(answer.asked_together)
 
 
 def _is_refused(answer: Answer) -> bool:
     """Whether a workload that was asked about has no answer, or none has one of a system that was."""
-    about, systems = _asked(answer), {one.binds.system for one in answer.predictions}
+    about, systems = _asked(answer), {one.binds.system for one in answer.predictions} | ({"spark"} if answer.jobs else set())
     return (
-        not answer.predictions
+        not (answer.predictions or answer.jobs)
         or any(one.workload in about for one in answer.refused)
         or any(one.system in about and one.system not in systems for one in answer.refused)
     )
@@ -87,25 +95,31 @@ def _offer(answer: Answer, file: Path | None, as_json: bool) -> None:
         _say(offered[0].experiment)
 
 
-def _loads(load: str | None) -> dict[str, float]:
-    """`ingest=300K,store=2K`."""
+def loads(load: str | None, option: str = "load") -> dict[str, float]:
+    """`ingest=300K,store=2K`; `option`: what it is the value of."""
+    hint = LOADS.replace("--load", f"--{option}")
     found: dict[str, float] = {}
     for part in [] if load is None else load.split(","):
         name, separator, value = (one.strip() for one in part.partition("="))
         if not separator or name in found:
-            raise BadInputError(f"--load {load}: {f'{name} stands twice' if separator else f'{part!r} is no rate of a workload'}", LOADS)
+            raise BadInputError(f"--{option} {load}: {f'{name} stands twice' if separator else f'{part!r} is no rate of a workload'}", hint)
         try:
             found[name] = units.rate_per_s(value)
         except ValueError as error:
-            raise BadInputError(f"--load {part}: {error}", LOADS) from error
+            raise BadInputError(f"--{option} {part}: {error}", hint) from error
     return found
+
+
+def _names(together: str | None) -> list[str]:
+    """`ingest,store`."""
+    return [] if together is None else [part.strip() for part in together.split(",")]
 
 
 def score_(prediction: Path, run: Path, as_json: bool) -> int:
     """Compares what was predicted with what was measured, and adds it to the user's own scores; 1 where an interval did not hold."""
     scored = score(read_prediction(prediction), run)
     for one in scored:
-        add_score(one.axes, one.log_error, f"{one.workload} {one.predicted:.6g}", str(run.resolve()))
+        add_score(one.axes, one.log_error, f"{one.workload} {one.what} {one.predicted:.6g}", str(run.resolve()), what=one.what)
     bias = read_scores().bias
     if as_json:
         print_json({"scored": [one.written() for one in scored], "bias": bias})

@@ -18,6 +18,9 @@ from markupsafe import Markup, escape
 
 from hydrotest.analysis.limits.decided import Decided
 from hydrotest.kinds.registry import TESTS
+from hydrotest.predict.known import read_known
+from hydrotest.predict.predict import Question, answered
+from hydrotest.predict.scores import shipped_scores
 from hydrotest.report.bounds import NAMES
 from hydrotest.report.figures import accounts, bottlenecks, hosts, limits, timeline, together
 from hydrotest.report.figures.theme import Figure, colors_of
@@ -28,6 +31,7 @@ from hydrotest.report.narrative import headline
 from hydrotest.report.page.drawings import CardDrawing, card_drawing, gauge_drawing
 from hydrotest.report.page.environment import environment_rows
 from hydrotest.report.page.tables import PageTable, page_table
+from hydrotest.report.prediction import outlook_sheet
 from hydrotest.report.sections import EVIDENCE, QUESTIONS, Section
 from hydrotest.report.sheets import sheets
 from hydrotest.report.table import Table
@@ -38,6 +42,7 @@ from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder, write_whole
+from hydrotest.store.purposes import Purpose
 from hydrotest.summary.limits import Job, Limit
 from hydrotest.summary.model import Summary
 from hydrotest.units import show_duration, show_rate
@@ -136,7 +141,7 @@ def _cost(summary: Summary) -> str:
 
 def _sections(folder: RunFolder, summary: Summary, kinds: dict[str, str], colors: Mapping[str, str]) -> list[PageSection]:
     """Those that have something to show, in the order of the questions."""
-    figures, tables = _figures(folder, summary, colors), sheets(summary, kinds)
+    figures, tables = _figures(folder, summary, colors), [*sheets(summary, kinds), *_outlook(folder)]
     answers = _answers(summary)
     found = []
     for key, question in QUESTIONS.items():
@@ -149,6 +154,14 @@ def _sections(folder: RunFolder, summary: Summary, kinds: dict[str, str], colors
             shown = [page_table(table.title, table.heads, table.rows, table.shown) for table in rest]
             found.append(PageSection(key, question, answers.get(key, []), drawn, shown, key not in EVIDENCE))
     return found
+
+
+def _outlook(folder: RunFolder) -> list[Table]:
+    """Of a run that has calibrated: what more of its machines would bring."""
+    if not any(trial.purpose == Purpose.CALIBRATE and trial.status == "done" for trial in folder.trials()):
+        return []
+    table = outlook_sheet(answered([read_known(folder.path, with_jobs=False)], Question([], {}), shipped_scores()))
+    return [table] if table.rows else []
 
 
 def _is_same(figure: Figure, table: Table) -> bool:

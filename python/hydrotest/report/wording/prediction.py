@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hydrotest.predict.answer import Refused, Why
+from hydrotest.predict.answer import NoLatency, Refused, Twice, Why
+from hydrotest.predict.plan import Excuse
 from hydrotest.units import show_bytes, show_duration, show_names
 
 RESOURCES = {"cpu": "CPU", "network": "link", "disk": "disk"}
@@ -26,7 +27,7 @@ def refused_words(refused: Refused) -> str:
         case Why.TOO_MANY:
             return f"{about} are all beyond what was measured; at most two numbers may be"
         case Why.FULL:
-            return f"without any load the hosts of {about} would be full"
+            return f"nothing of the hosts of {about} is left for it"
         case Why.INSEPARABLE:
             return f"the runs do not show well enough what {about} cost each: they rose together, or hardly changed"
         case Why.TOO_FEW:
@@ -37,6 +38,59 @@ def refused_words(refused: Refused) -> str:
             return f"no law fits the windows of {about}: half of them are off by {refused.reach or 0.0:.0%} and more"
         case Why.MEMORY:
             return f"the rows of {about} would not fit into memory as they did when it was measured"
+
+
+def no_latency_words(why: NoLatency) -> str:
+    """Why no latency is predicted."""
+    match why:
+        case NoLatency.NOT_ASKED:
+            return "no load is asked for"
+        case NoLatency.QUOTA:
+            return "its hosts have their cores by a quota, whose pauses no machine has (`cores: whole` gives whole ones)"
+        case NoLatency.LEVELS:
+            return "fewer than four loads of it were measured on whole cores"
+        case NoLatency.SETTING:
+            return "none of the loads was measured with these settings"
+        case NoLatency.ABOVE:
+            return "the load is above those that were measured, or above 90 % of the limit"
+        case NoLatency.SHARED:
+            return "others use the same hosts"
+        case NoLatency.SCATTER:
+            return "loads that were left out were missed by more than twice"
+
+
+def twice_words(twice: Twice) -> str:
+    """What twice the limit takes."""
+    parts = [
+        *([] if twice.hosts is None else [f"{twice.hosts} hosts like these"]),
+        *([] if twice.cores is None else [f"{twice.cores:.2g} times the cores of each"]),
+    ]
+    return " or ".join(parts) or "neither four times the hosts nor four times the cores carry it"
+
+
+def excuse_words(why: Excuse) -> str:
+    """Why a machine is not taken."""
+    match why:
+        case Excuse.CPU:
+            return "too few cores"
+        case Excuse.NETWORK:
+            return "its link carries too little for as long as one likes"
+        case Excuse.DISK:
+            return "its disks by the network write too little for as long as one likes"
+        case Excuse.DATA:
+            return "its own disks are too small"
+        case Excuse.MEMORY:
+            return "less memory than the hosts that were measured"
+        case Excuse.FAR:
+            return "more than four times the cores that were measured (--far takes them)"
+        case Excuse.HOSTS:
+            return "more than four times the hosts that were measured (--far takes them)"
+        case Excuse.LAW:
+            return "the runs do not show what that takes on so many hosts, or on one less"
+        case Excuse.NO_PRICE:
+            return "its price is not known"
+        case Excuse.NOT_KNOWN:
+            return "what it sustains is not known"
 
 
 def biased_words(factor: float) -> str:

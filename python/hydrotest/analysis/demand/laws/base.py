@@ -79,6 +79,14 @@ class Law(Protocol):
         """Batches that may ride in a request at most."""
         ...
 
+    def kept_share(self, spec: Any) -> float:
+        """Share of its operations whose bytes are kept on top of all others: of appended records all, of overwritten rows none."""
+        ...
+
+    def copies_needed(self, spec: Any) -> int:
+        """Copies that must be there for its operations to succeed."""
+        ...
+
     def data_bytes(self, spec: Any, hosts: int) -> float:
         """Bytes on each host that its operations are spread over; 0 if they are new each time."""
         ...

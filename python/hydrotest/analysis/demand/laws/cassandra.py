@@ -36,6 +36,12 @@ class MixLaw:
     def riders_max(self, spec: CassandraLoad, hosts: int) -> float:
         return 1.0
 
+    def kept_share(self, spec: CassandraLoad) -> float:
+        return 0.0
+
+    def copies_needed(self, spec: CassandraLoad) -> int:
+        return asked(spec.consistency, spec.copies)
+
     def data_bytes(self, spec: CassandraLoad, hosts: int) -> float:
         return spec.rows_before * spec.operation_bytes * spec.copies / hosts
 

@@ -49,6 +49,13 @@ class ProduceLaw:
     def refusal(self, spec: KafkaProduce) -> str | None:
         return next((key for key in ("transactions", "payload") if getattr(spec, key) is not None), None)
 
+    def kept_share(self, spec: KafkaProduce) -> float:
+        return 1.0
+
+    def copies_needed(self, spec: KafkaProduce) -> int:
+        """`min.insync.replicas` of its topics, which is 1 unless they set it."""
+        return int(spec.topic.get("min.insync.replicas", 1)) if spec.topic else 1
+
     def data_bytes(self, spec: KafkaProduce, hosts: int) -> float:
         return 0.0
 

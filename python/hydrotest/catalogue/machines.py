@@ -1,0 +1,144 @@
+"""All machines: the user's own first, then those that are shipped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import yaml
+
+from hydrotest.catalogue.machine import NAMES, TERMS, Machine, Price, of_row
+from hydrotest.errors import BadInputError
+
+OWN = Path("machines.yaml")
+"""In the folder that hydrotest is called in."""
+OLD_DAYS = 180
+"""Prices that are older are named."""
+
+
+@cache
+def shipped() -> Mapping[str, Machine]:
+    """The machines of the catalogue, by `provider/name`."""
+    with resources.files("hydrotest.catalogue").joinpath("machines.parquet").open("rb") as file:
+        rows = pl.read_parquet(file).iter_rows(named=True)
+    return {one.full_name: one for one in map(of_row, rows)}
+
+
+def machines(own: Path | None = None) -> dict[str, Machine]:
+    """All of them by `provider/name`; the user's own take the place of shipped ones of the same name. `own`: the file; by default `OWN`,
+    if there is one. Raises `BadInputError`."""
+    path = OWN if own is None else own
+    mine = read_own(path) if own is not None or path.exists() else {}
+    return {**mine, **{name: one for name, one in shipped().items() if name not in mine}}
+
+
+def read_own(path: Path) -> dict[str, Machine]:
+    """A file of machines, as `catalogue import` writes it: a list of rows with the keys of the catalogue. Raises `BadInputError`."""
+    try:
+        rows = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise BadInputError(f"the file cannot be read: {error.strerror}", "Name a file of machines.", file=path) from error
+    except UnicodeDecodeError as error:
+        raise BadInputError("the file is no text", "Name a file of machines.", file=path) from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise BadInputError("the file is no YAML", "Correct it.", file=path, line=None if mark is None else mark.line + 1) from error
+    if not isinstance(rows, list):
+        raise BadInputError(
+            "the file is no list of machines", "Write `- {provider: own, name: large, vcpus: 16, memory_bytes: 64000000000}`.", file=path
+        )
+    found = [_own_row(row, number, path) for number, row in enumerate(rows, 1)]
+    names = [one.full_name for one in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise BadInputError(f"{twice} stands twice", "Leave one of them.", file=path)
+    return dict(zip(names, found, strict=True))
+
+
+def _own_row(row: Any, number: int, path: Path) -> Machine:
+    if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in ("provider", "name")):
+        raise BadInputError(f"machine {number} has no provider and name", "Write e.g. `provider: own`, `name: large`.", file=path)
+    unknown = sorted(set(row) - set(NAMES))
+    if unknown:
+        hint = get_close_matches(unknown[0], NAMES, 1)
+        raise BadInputError(f"machine {row['name']}: there is no key {unknown[0]}", f"Did you mean {hint[0]}?" if hint else f"Keys are {', '.join(NAMES)}.",
+                            file=path)  # fmt: skip
+    for key, value in row.items():
+        if key not in TEXTS and not _is_amount(value):
+            raise BadInputError(f"machine {row['name']}: {key} is no amount above 0: {value}", "Write a number.", file=path)
+    if not isinstance(row.get("prices") or [], list):
+        raise BadInputError(f"machine {row['name']}: its prices are no list", "Write `prices: [{term: on-demand, usd_h: 0.4}]`.", file=path)
+    prices = tuple(_price(one, row["name"], path) for one in row.get("prices") or ())
+    return Machine(
+        **{key: value for key, value in row.items() if key not in ("prices", "as_of")},
+        as_of=_date(row.get("as_of"), row["name"], path),
+        prices=prices,
+    )
+
+
+TEXTS = {"provider", "name", "family", "arch", "local_disk_kind", "source", "as_of", "prices", "is_burstable"}
+
+
+def _is_amount(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf)
+
+
+def _price(value: Any, name: str, path: Path) -> Price:
+    if not isinstance(value, dict) or value.get("term") not in TERMS or not _is_amount(value.get("usd_h")) or value.get("usd_h") is None:
+        raise BadInputError(
+            f"machine {name}: {value} is no price",
+            "Write e.g. `{region: here, term: on-demand, usd_h: 0.4, as_of: 2026-11-01}`.",
+            file=path,
+        )
+    return Price(
+        str(value.get("region", "")),
+        value["term"],
+        float(value["usd_h"]),
+        _date(value.get("as_of"), name, path),
+        str(value.get("source", "own")),
+        bool(value.get("is_derived", False)),
+    )
+
+
+def _date(value: Any, name: str, path: Path) -> date | None:
+    try:
+        return value if value is None or isinstance(value, date) else date.fromisoformat(str(value))
+    except ValueError as error:
+        raise BadInputError(f"machine {name}: {value} is no date", "Write e.g. 2026-11-01.", file=path) from error
+
+
+def found(name: str, there: Mapping[str, Machine]) -> Machine:
+    """A machine by `provider/name`, or by its name alone where only one provider has it. Raises `BadInputError`."""
+    if name in there:
+        return there[name]
+    alike = [one for key, one in there.items() if key.partition("/")[2] == name]
+    if len(alike) == 1:
+        return alike[0]
+    if alike:
+        raise BadInputError(f"{name} is a machine of {' and of '.join(one.provider for one in alike)}", f"Write e.g. {alike[0].full_name}.")
+    near = get_close_matches(name, there, 1, 0.5) or get_close_matches(name, [key.partition("/")[2] for key in there], 1, 0.5)
+    raise BadInputError(f"there is no machine {name}", f"Did you mean {near[0]}?" if near else "`hydrotest catalogue list` names all.")
+
+
+def selected(patterns: Sequence[str], there: Mapping[str, Machine]) -> list[Machine]:
+    """Those whose `provider/name` fits one of the patterns, e.g. `aws/m7*`. Raises `BadInputError` where one fits none."""
+    # Without a provider it may be anyone's.
+    whole = [pattern if "/" in pattern else f"*/{pattern}" for pattern in patterns]
+    for given, pattern in zip(patterns, whole, strict=True):
+        if not any(fnmatchcase(name, pattern) for name in there):
+            raise BadInputError(f"no machine is like {given}", "Write e.g. aws/m7*, gcp/n2-*.")
+    return [one for name, one in there.items() if not whole or any(fnmatchcase(name, pattern) for pattern in whole)]
+
+
+def old_prices(prices: Iterable[Price], today: date) -> date | None:
+    """The oldest date of prices that are older than `OLD_DAYS`; None if none is."""
+    days = [one.as_of for one in prices if one.as_of is not None and (today - one.as_of).days > OLD_DAYS]
+    return min(days, default=None)

@@ -1,0 +1,78 @@
+"""`hydrotest cost`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from hydrotest import __version__, units
+from hydrotest.catalogue.cost import HOURS, NOT_IN_IT, TRAFFIC, Cost, Costs, Wanted, prices_of
+from hydrotest.catalogue.machine import TERMS
+from hydrotest.catalogue.machines import found, machines
+from hydrotest.catalogue.published_costs import published_costs
+from hydrotest.cli.commands.catalogue import warn_of_age
+from hydrotest.cli.commands.predict import loads
+from hydrotest.cli.output import out_console, print_json
+from hydrotest.errors import EXIT_DONE, BadInputError
+from hydrotest.predict.costs import Bill, lacks_traffic, run_cost
+from hydrotest.report.cost import print_costs
+
+Value = TypeVar("Value")
+EVERY = "all"
+EXAMPLE = "Write e.g. `hydrotest cost RUN --type kafka=aws/m7i.xlarge`, or `hydrotest cost --published packet-2016`."
+
+
+def cost(run: Path | None, published: str | None, types: Sequence[str], disks: Sequence[str], region: str | None, term: str, load: str | None,
+         zones: int, hours: float, own: Path | None, as_json: bool) -> int:  # fmt: skip
+    """Prints lines and sums."""
+    if (run is None) == (published is None):
+        raise BadInputError("a run is needed, or --published", EXAMPLE)
+    if term not in TERMS:
+        raise BadInputError(f"--term {term}: there is no such term", f"Terms are {', '.join(TERMS)}.")
+    if zones < 1:
+        raise BadInputError(f"--zones {zones}: hosts are in one zone at least", "Write e.g. --zones 3.")
+    if not 0 < hours < math.inf:
+        raise BadInputError(f"--hours {hours:g}: a month has hours", "Write e.g. --hours 730.")
+    costs: list[Cost]
+    missing: list[str] = []
+    if published is not None:
+        if types or disks or load is not None or own is not None or (term, zones, hours) != (Wanted().term, 1, HOURS):
+            raise BadInputError(
+                "only --region goes with --published", "Leave the others out: published results have machines and hours of their own."
+            )
+        costs = published_costs(None if published == EVERY else published, region)
+    else:
+        assert run is not None
+        there = machines(own)
+        chosen = {name: found(value, there) for name, value in _pairs(types, "type", "kafka=aws/m7i.xlarge", str).items()}
+        sizes = _pairs(disks, "disk", "kafka=500GB", lambda text: float(units.size_bytes(text)))
+        bill = Bill(chosen, Wanted(region, term), sizes, loads(load), zones, hours)
+        costs = [run_cost(run, bill)]
+        missing += [TRAFFIC] if lacks_traffic(bill) or (zones > 1 and not costs[0].millions) else []
+    count = sum(round(line.count) for one in costs for line in one.lines if line.unit == "machine")
+    answer = Costs(version=__version__, costs=costs, not_in_it=[*missing, *NOT_IN_IT], machines=count)
+    if as_json:
+        print_json(answer.written())
+    else:
+        print_costs(answer, out_console())
+        warn_of_age(price for one in costs for price in prices_of(one.lines))
+    return EXIT_DONE
+
+
+def _pairs(texts: Sequence[str], option: str, example: str, read: Callable[[str], Value]) -> dict[str, Value]:
+    """`NAME=VALUE`, once for each name."""
+    values: dict[str, Value] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name or name in values:
+            raise BadInputError(
+                f"--{option} {text}: {f'{name} stands twice' if name in values else 'that is no name with a value'}",
+                f"Write e.g. --{option} {example}.",
+            )
+        try:
+            values[name] = read(value)
+        except ValueError as error:
+            raise BadInputError(f"--{option} {text}: {error}", f"Write e.g. --{option} {example}.") from error
+    return values

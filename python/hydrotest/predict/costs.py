@@ -1,0 +1,117 @@
+"""What the hosts of a run cost as machines of some types, with the traffic between zones that its workloads make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hydrotest.analysis.demand.laws.base import Load
+from hydrotest.analysis.demand.windows import law_of
+from hydrotest.catalogue.cost import HOURS, AtRate, Cost, Line, Wanted, cost_of, disk_lines, has_traffic_price, machine_line, traffic_line
+from hydrotest.catalogue.machine import Machine
+from hydrotest.errors import BadInputError
+from hydrotest.spec.load import load_experiment
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.workload import Workload
+from hydrotest.store import layout
+from hydrotest.store.folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What is asked."""
+
+    types: Mapping[str, Machine]
+    """By system."""
+    wanted: Wanted
+    disks: Mapping[str, float] = field(default_factory=dict)
+    """Bytes of the disk of each host, by system."""
+    loads: Mapping[str, float] = field(default_factory=dict)
+    """Operations a second, by workload."""
+    zones: int = 1
+    hours: float = HOURS
+
+
+def run_cost(path: Path, bill: Bill) -> Cost:
+    """The hosts of its systems, as machines. Raises `BadInputError`."""
+    folder = RunFolder.open(path)
+    experiment, _ = load_experiment(path / layout.EXPERIMENT, opens_files=False)
+    systems = experiment.systems.present()
+    for name in [*bill.types, *bill.disks]:
+        if name not in systems:
+            raise BadInputError(f"the run has no system {name}", f"It has {', '.join(systems)}.")
+    lacking = [name for name in systems if name not in bill.types]
+    if lacking:
+        raise BadInputError(f"of {', '.join(lacking)} no type of machine is named", f"Write e.g. --type {lacking[0]}=aws/m7i.xlarge.")
+    lines = [machine_line(machine, count, bill.wanted) for machine, count in _machines(experiment, bill)]
+    for name, size in bill.disks.items():
+        lines += disk_lines(bill.types[name].provider, size, len(systems[name].hosts), hours=bill.hours)
+    found = _rates(folder, experiment, bill.loads)
+    traffic = [_traffic(experiment, bill, workload, rate) if bill.zones > 1 else None for workload, rate, _ in found]
+    if bill.loads:
+        # All of them run at once: their traffic is a line for each.
+        lines += [line for line in traffic if line is not None]
+        return cost_of(experiment.name, lines, [AtRate(*one) for one in found], bill.hours)
+    rates = [AtRate(*one, 0.0 if line is None else line.usd_h) for one, line in zip(found, traffic, strict=True)]
+    return cost_of(experiment.name, lines, rates, bill.hours)
+
+
+def lacks_traffic(bill: Bill) -> bool:
+    """Whether zones are asked for, and what goes between them has no price that is known."""
+    return bill.zones > 1 and not all(has_traffic_price(machine.provider, bill.wanted) for machine in bill.types.values())
+
+
+def _machines(experiment: Experiment, bill: Bill) -> list[tuple[Machine, int]]:
+    """Of hosts that several systems share there is one machine each. Raises `BadInputError` where it would be of two types."""
+    of_host: dict[str, str] = {}
+    for name, system in experiment.systems.present().items():
+        for host in system.hosts:
+            other = of_host.setdefault(host, name)
+            if bill.types[other].full_name != bill.types[name].full_name:
+                raise BadInputError(f"{host} runs {other} and {name}, and would be of two types", "Name one type for both.")
+    counts: dict[str, int] = {}
+    for name in of_host.values():
+        counts[bill.types[name].full_name] = counts.get(bill.types[name].full_name, 0) + 1
+    by_name = {machine.full_name: machine for machine in bill.types.values()}
+    return [(by_name[name], count) for name, count in counts.items()]
+
+
+def _rates(folder: RunFolder, experiment: Experiment, loads: Mapping[str, float]) -> list[tuple[str, float, str]]:
+    """The loads that are asked for; else what the run found: the rate that nearly all windows hold, and the limit."""
+    for name in loads:
+        if name not in experiment.workloads:
+            raise BadInputError(f"--load {name}: there is no such workload", f"The run has {', '.join(experiment.workloads)}.")
+    if loads:
+        return [(name, rate, "load") for name, rate in loads.items()]
+    rows = folder.read_json(layout.SUMMARY).get("limits", []) if folder.has(layout.SUMMARY) else []
+    alone = [row for row in rows if row["tenancy"] == "isolated"]
+    return [(row["workload"], float(row[key]), at) for row in alone for key, at in (("safe", "safe"), ("limit", "limit")) if row.get(key)]
+
+
+def _traffic(experiment: Experiment, bill: Bill, workload: str, rate: float) -> Line | None:
+    """Of a workload; None where its price is not known."""
+    spec = experiment.workloads[workload]
+    machine = bill.types.get(spec.presses_on or "")
+    if machine is None or not has_traffic_price(machine.provider, bill.wanted):
+        return None
+    line = traffic_line(
+        machine.provider, between_zones(spec, rate, len(experiment.systems.present()[spec.presses_on or ""].hosts), bill.zones)
+    )
+    return None if line is None else line.model_copy(update={"what": f"{line.what}, {workload}"})
+
+
+def between_zones(spec: Workload, rate: float, hosts: int, zones: int) -> float:
+    """Payload bytes a second that go from zone to zone: of clients to hosts in any zone, and of copies, of which each is in a zone of its own
+    as far as there are zones."""
+    law = law_of(spec.kind)
+    if law is None:
+        return 0.0
+    work = law.work(spec, Load(rate, True, hosts))
+    clients = rate * spec.operation_bytes
+    inside = max(0.0, ((work.into + work.out) * hosts - clients) / 2)
+    # Copies are spread evenly: of all pairs of two copies, the share of those in two zones.
+    each = [spec.copies // zones + (zone < spec.copies % zones) for zone in range(zones)]
+    pairs = spec.copies * (spec.copies - 1)
+    elsewhere = 1.0 if not pairs else 1 - sum(count * (count - 1) for count in each) / pairs
+    return clients * (zones - 1) / zones + inside * elsewhere

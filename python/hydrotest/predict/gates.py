@@ -1,0 +1,39 @@
+"""When a system's law is none, or does not show what a load needs: then nothing is predicted, and no machine is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from hydrotest.analysis.demand.body import Body
+from hydrotest.predict.answer import Why
+
+FIT_ERROR_MAX = 0.25
+"""A law that misses half of its windows by more is none."""
+LAW_ERROR_MAX = 0.75
+"""Half of the interval of the CPU that a load needs, as a share: a wider one says nothing."""
+
+
+class Gate(NamedTuple):
+    """Why nothing is said."""
+
+    why: Why
+    about: Sequence[str]
+    reach: float | None = None
+
+
+def no_fit(body: Body, system: str) -> Gate | None:
+    """Whether the law misses too many of its own windows."""
+    return Gate(Why.NO_FIT, [system], body.demands.error) if body.demands.error > FIT_ERROR_MAX else None
+
+
+def is_cpu_bound_known(body: Body) -> bool:
+    """Whether the hosts' CPU was full in some window, or nothing shows that something else bound."""
+    return body.is_full_seen or body.unexplained is None
+
+
+def inseparable(body: Body, drivers: Mapping[str, float]) -> Gate | None:
+    """Whether the windows do not show what this load needs of the CPU."""
+    if outside := body.demands.outside(drivers):
+        return Gate(Why.INSEPARABLE, list(outside))
+    return Gate(Why.INSEPARABLE, list(body.demands.least_known(drivers))) if body.demands.relative_error(drivers) > LAW_ERROR_MAX else None

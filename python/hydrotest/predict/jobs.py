@@ -1,0 +1,141 @@
+"""The times of Spark's tests on other workers, cores and data: their tasks, laid out anew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hydrotest.analysis.spark.relaid import Parts, Place, Size
+from hydrotest.predict.answer import Job, Refused, Why
+from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond, combined, zone_of
+from hydrotest.predict.basis import calibration
+from hydrotest.predict.change import Asked
+from hydrotest.predict.known import Known
+from hydrotest.predict.ran import SYSTEM, Ran, place_of
+from hydrotest.predict.scores import Scores
+from hydrotest.spec.spark import Spark, SparkPerf
+
+ERROR_MIN = 0.05
+"""Two runs of a test that are alike differ by that."""
+SLOTS, CORES_OF_WORKERS = f"{SYSTEM}.slots", f"{SYSTEM}.worker_cores"
+NUMBERS = frozenset({"scale_factor", "data_scale", "cores"})
+"""Settings of a workload that may be others; `tests` are looked at one by one."""
+FREE = frozenset({"tests", "budget", "seed", "on", "generators", "threads", "kind"})
+
+
+def job_answers(runs: Sequence[Known], now: Asked, name: str, speed: float, scores: Scores) -> list[Job | Refused]:
+    """One for each test of the workload; one refusal where it is the same for all."""
+    spec = now.experiment.workload(name, SparkPerf)
+    assert spec is not None
+
+    def refused(why: Why, about: Sequence[str], reach: float | None = None) -> Refused:
+        return Refused(workload=name, system=SYSTEM, why=why, about=list(about), reach=reach, experiment=calibration(now, name))
+
+    with_it = [run for run in runs if run.jobs and run.machines == runs[0].machines]
+    if not with_it:
+        return [refused(Why.TOO_FEW, [name])]
+    keys = min((_changed(run, now) for run in with_it), key=len)
+    if keys:
+        return [refused(Why.SETTING, [f"{SYSTEM}.{key}" for key in keys])]
+    for resource in ("network", "disk"):
+        if now.times.get(SYSTEM, {}).get(resource, 1.0) < 1.0:
+            return [refused(Why.SETTING, [f"hosts.{resource}"])]
+    same = [run for run in with_it if not _changed(run, now)]
+    place = place_of(now.experiment, spec, same[0].has[SYSTEM].times(now.times.get(SYSTEM, {}).get("cores", 1.0)), speed)
+    if place is None:
+        return [refused(Why.NOT_MODELLED, [SYSTEM])]
+    out: list[Job | Refused] = []
+    for test in spec.tests:
+        ran = [one for run in same for one in run.jobs if one.test == test]
+        alike = [one for one in ran if _fixed(one.spec) == _fixed(spec)]
+        if not alike:
+            keys = min(
+                ([key for key, value in _fixed(spec).items() if _fixed(one.spec).get(key) != value] for one in ran), key=len, default=[]
+            )
+            out.append(refused(Why.SETTING if keys else Why.TOO_FEW, [f"{name}.{key}" for key in keys] or [f"{name}: {test}"]))
+            continue
+        numbers = _numbers(name, spec, place, alike)
+        far = [one for one in numbers if one.reach > REFUSED]
+        if far:
+            out.append(refused(Why.TOO_FAR, [one.axis for one in far], max(one.reach for one in far)))
+        elif len(beyond(numbers)) > BEYOND_MAX:
+            out.append(refused(Why.TOO_MANY, [one.axis for one in beyond(numbers)]))
+        elif any(one.spilled for one in alike) and _is_more(numbers, f"{name}.data_scale"):
+            out.append(refused(Why.MEMORY, [name]))
+        else:
+            out.append(_job(name, spec, test, place, alike, numbers, now, scores).model_copy(update={"alike": settings(now, spec)}))
+    return out
+
+
+def _changed(run: Known, now: Asked) -> list[str]:
+    """Settings of Spark that a run does not have in this way, apart from its workers and their cores."""
+    wanted, had = (
+        one.systems.present()[SYSTEM].model_dump(exclude={"workers", "master", "cores"}) for one in (now.experiment, run.experiment)
+    )
+    return [key for key, value in wanted.items() if had.get(key) != value]
+
+
+def _fixed(spec: SparkPerf) -> dict[str, object]:
+    return {key: value for key, value in spec.model_dump().items() if key not in NUMBERS and key not in FREE}
+
+
+def settings(run: Known | Asked, spec: SparkPerf) -> dict[str, str]:
+    """The settings that must be as they are, for a run that is held against a prediction."""
+    spark = run.experiment.systems.present()[SYSTEM].model_dump(exclude={"workers", "master", "cores"})
+    return {key: repr(value) for key, value in {**_fixed(spec), **{f"{SYSTEM}.{key}": value for key, value in spark.items()}}.items()}
+
+
+def _numbers(name: str, spec: SparkPerf, place: Place, ran: Sequence[Ran]) -> list[Reached]:
+    found = [
+        Reached(f"{name}.scale_factor", spec.scale_factor, [one.spec.scale_factor for one in ran]),
+        Reached(f"{name}.data_scale", spec.data_scale, [one.spec.data_scale for one in ran]),
+        Reached(SLOTS, place.slots, [one.place.slots for one in ran]),
+        Reached(CORES_OF_WORKERS, place.cores, [one.place.cores for one in ran]),
+    ]
+    return [*found, *([Reached("speed", place.speed, [1.0])] if place.speed != 1.0 else [])]
+
+
+def _is_more(numbers: Sequence[Reached], axis: str) -> bool:
+    return any(one.axis == axis and one.value > 1.02 * max(one.measured) for one in numbers)
+
+
+def _job(
+    name: str, spec: SparkPerf, test: str, place: Place, ran: Sequence[Ran], numbers: Sequence[Reached], now: Asked, scores: Scores
+) -> Job:
+    base = min(ran, key=lambda one: _distance(one, spec, place))
+    size = _size(base, spec)
+    found = base.relaid.on(place, size)
+    moved = [one.row(scores) for one in numbers if one.is_moved]
+    error = combined([math.log1p(ERROR_MIN), base.scatter, *(one.error for one in moved)])
+    own = [one.seconds for one in ran if one.workload == name and not one.run]
+    return Job(
+        workload=name, test=test, measured=own[0] if own else None, seconds=found.seconds, low=found.seconds * math.exp(-error),
+        high=found.seconds * math.exp(error), zone=zone_of(numbers), driver_s=found.driver_s, cores_s=found.cores_s, slots_s=found.slots_s,
+        slots=place.slots, gains=_gains(now, base, place, size, found), moved=moved, at={one.axis: one.value for one in numbers},
+    )  # fmt: skip
+
+
+def _distance(one: Ran, spec: SparkPerf, place: Place) -> float:
+    """How far a measured job is from the one that is asked for: by its data first, since how they grow is assumed."""
+    pairs = [(2.0, one.spec.scale_factor, spec.scale_factor), (2.0, one.spec.data_scale, spec.data_scale), (1.0, one.place.slots, place.slots),
+             (1.0, one.place.cores, place.cores)]  # fmt: skip
+    return sum(weight * abs(math.log(had / wanted)) for weight, had, wanted in pairs)
+
+
+def _size(base: Ran, spec: SparkPerf) -> Size:
+    """As the suite is made: its scale factor gives more tasks, its data scale more data in each."""
+    return Size(spec.scale_factor / base.spec.scale_factor, spec.data_scale / base.spec.data_scale)
+
+
+def _gains(now: Asked, base: Ran, place: Place, size: Size, found: Parts) -> dict[str, float]:
+    """A worker has as many slots as the others; a core is a slot only where workers offer all of their hosts' cores. An application takes no
+    more slots than its `cores`."""
+    spark, workers = now.experiment.systems.of(Spark), max(1, len(now.experiment.systems.present()[SYSTEM].peers))
+    most = base.spec.cores or place.slots * 2
+    each, is_open = max(1, place.slots // workers), spark is not None and spark.cores is None
+    more = {
+        "worker": replace(place, slots=min(most, place.slots + each), cores=place.cores * (workers + 1) / workers),
+        "core": replace(place, slots=min(most, place.slots + workers) if is_open else place.slots, cores=place.cores + workers),
+    }
+    return {what: max(0.0, found.seconds - base.relaid.on(one, size).seconds) for what, one in more.items()}

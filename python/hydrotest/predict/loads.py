@@ -1,0 +1,61 @@
+"""What workloads at given rates, and systems that are only there, use of the hosts of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hydrotest.analysis.demand.body import Applied
+from hydrotest.predict.answer import Use
+from hydrotest.predict.basis import Basis
+from hydrotest.predict.capacity import Scene
+from hydrotest.predict.change import Asked
+from hydrotest.verdicts.figures import Resource
+
+
+def of_others(now: Asked, bases: Mapping[str, Basis], basis: Basis, loads: Mapping[str, float]) -> float:
+    """Cores of each of its hosts that others use: workloads on its system, at the rates that are asked for, and by
+    other systems there, also if they are idle."""
+    own = sum(demand(one, loads) for name, one in bases.items() if one.system == basis.system and name != basis.name)
+    return own + _of_systems(now, bases, basis.system, loads)
+
+
+def _of_systems(now: Asked, bases: Mapping[str, Basis], system: str, loads: Mapping[str, float]) -> float:
+    """Cores that other systems use on that of its hosts on which they use most: it binds."""
+    present = now.experiment.systems.present()
+    used = {name: (set(other.hosts), system_cores(bases, name, loads)) for name, other in present.items() if name != system}
+    return max((sum(cores for hosts, cores in used.values() if host in hosts) for host in present[system].hosts), default=0.0)
+
+
+def demand(basis: Basis, loads: Mapping[str, float]) -> float:
+    """Cores that a workload's operations need on each host at the rate that is asked for, apart from what is fixed."""
+    rate = loads.get(basis.name, 0.0)
+    work = Applied(basis.spec, basis.hosts, basis.body.ride).work(rate, is_closed=False, on_busiest=True)
+    return basis.body.demands.cores(work.drivers) - basis.body.demands.fixed if rate > 0 else 0.0
+
+
+def system_cores(bases: Mapping[str, Basis], system: str, loads: Mapping[str, float], *, is_soft: bool = True) -> float:
+    """Cores that a system uses on each of its hosts, at the rates that are asked for; `is_soft`: with what it uses beyond its need."""
+    own = [one for one in bases.values() if one.system == system]
+    needed = max((one.body.demands.fixed for one in own), default=0.0) + sum(demand(one, loads) for one in own)
+    soft = [one.body.idling(loads.get(one.name, 0.0)) for one in own if is_soft and one.body.is_soft]
+    return max([needed, *soft])
+
+
+def at_loads(now: Asked, bases: Mapping[str, Basis], system: str, loads: Mapping[str, float], speed: float) -> list[Use]:
+    """Need of each host of a system at all rates that are asked for, together; none if no workload of it has one."""
+    own = [one for one in bases.values() if one.system == system and loads.get(one.name, 0.0) > 0]
+    if not own:
+        return []
+    others = _of_systems(now, bases, system, loads) / speed
+    each = [Scene(one.body, Applied(one.spec, one.hosts, one.body.ride), one.has, False, one.body.full, 0.0, speed).uses(
+        loads[one.name]) for one in own]  # fmt: skip
+    fixed = max(one.body.demands.fixed for one in own) / speed
+    totals = []
+    for at, use in enumerate(each[0]):
+        used = sum(uses[at].used for uses in each)
+        if use.resource == Resource.CPU:
+            # What is fixed is there once.
+            used += others + fixed - sum(one.body.demands.fixed for one in own) / speed
+        full = own[0].body.full if use.resource == Resource.CPU else 1.0
+        totals.append(use.model_copy(update={"used": used, "share": used / (use.has * full)}))
+    return totals

@@ -1,0 +1,111 @@
+"""Jobs that a run has measured."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hydrotest.analysis.bottleneck.use import NEAR_CEILING, THROTTLED_MIN
+from hydrotest.analysis.demand.windows import Ceilings
+from hydrotest.analysis.resources.rates import trial_host_rates
+from hydrotest.analysis.spark.event_log import EventLog, read_event_log
+from hydrotest.analysis.spark.relaid import Place, Relaid
+from hydrotest.analysis.spark.tasks import Group
+from hydrotest.spec.models import Experiment
+from hydrotest.spec.spark import Spark, SparkPerf
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.purposes import Trait
+from hydrotest.store.records import Trial
+
+SYSTEM = "spark"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A test of Spark's suite, as a run of it that took the median time shows it."""
+
+    run: int
+    """Index of its run."""
+    workload: str
+    spec: SparkPerf
+    test: str
+    seconds: float
+    scatter: float
+    """Largest |log| of a time of it over the median."""
+    place: Place
+    relaid: Relaid
+    spilled: bool
+    """Tasks had more data than memory."""
+
+
+def place_of(experiment: Experiment, spec: SparkPerf, has: Ceilings, speed: float = 1.0) -> Place | None:
+    """What a job has; None on a Spark that is there already: what its workers have is not known."""
+    spark = experiment.systems.of(Spark)
+    if spark is None or spark.is_attached or not spark.workers:
+        return None
+    workers = len(spark.workers)
+    each = spark.cores or max(1, math.ceil(has.cores))
+    slots = workers * each
+    # Workers of one machine share its cores.
+    machines = len({experiment.hosts[host].machine(host) for host in spark.workers})
+    return Place(min(slots, spec.cores or slots), machines * has.cores, speed)
+
+
+def jobs_of(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], has: Mapping[str, Ceilings], index: int) -> list[Ran]:
+    """Of each workload and test that completed, alone: the run with the median time."""
+    workloads = dict(experiment.workloads_of(SparkPerf))
+    return list(_jobs(folder, experiment, trials, workloads, has[SYSTEM], index)) if workloads and SYSTEM in has else []
+
+
+def _jobs(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], workloads: Mapping[str, SparkPerf], has: Ceilings,
+          index: int) -> Iterator[Ran]:  # fmt: skip
+    logs: dict[str, EventLog] = {}
+    found: dict[tuple[str, str], list[tuple[float, Group]]] = defaultdict(list)
+    full: dict[str, bool] = {}
+    for trial in trials:
+        loads = [load for load in trial.loads if load.workload in workloads]
+        if trial.status != "done" or Trait.JOBS not in trial.purpose.traits or trial.tenancy == "combined":
+            continue
+        for load in loads:
+            full[load.workload] = full.get(load.workload, False) or _is_full(folder, experiment, trial, has)
+            for one in load.iterations or []:
+                if load.event_log is None or not (one.finished and one.correct) or one.cut:
+                    continue
+                if load.event_log not in logs:
+                    logs[load.event_log] = read_event_log(folder.path / load.event_log)
+                log = logs[load.event_log]
+                if one.group in log.groups:
+                    found[load.workload, one.test].append((one.seconds, log.groups[one.group]))
+    for (workload, test), runs in found.items():
+        spec = workloads[workload]
+        place = place_of(experiment, spec, has)
+        if place is None:
+            continue
+        times = [seconds for seconds, _ in runs]
+        middle = statistics.median_low(times)
+        group = next(group for seconds, group in runs if seconds == middle)
+        scatter = max(abs(math.log(one / middle)) for one in times)
+        yield Ran(
+            index,
+            workload,
+            spec,
+            test,
+            middle,
+            scatter,
+            place,
+            Relaid.of(group, middle, place, is_full=full[workload]),
+            group.total("spill_bytes") > 0,
+        )
+
+
+def _is_full(folder: RunFolder, experiment: Experiment, trial: Trial, has: Ceilings) -> bool:
+    """Whether its workers had no CPU left, on average over a trial, or had to wait for their quota."""
+    spark = experiment.systems.of(Spark)
+    frames = [trial_host_rates(folder, trial, host, 0.0, math.inf) for host in (spark.workers if spark is not None else [])]
+    known = [frame for frame in frames if len(frame)]
+    used = [float(str(frame["cpu_cores"].mean())) for frame in known]
+    throttled = [float(str(frame["cpu_throttled"].mean())) for frame in known if "cpu_throttled" in frame.columns]
+    return max(used, default=0.0) >= NEAR_CEILING * has.cores or max(throttled, default=0.0) >= THROTTLED_MIN

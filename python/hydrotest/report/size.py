@@ -1,0 +1,84 @@
+"""What to buy, on the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from hydrotest.predict.plan import Excuse, Plan, Rejected, Size
+from hydrotest.report.prediction import print_refused
+from hydrotest.report.printing import print_sheet, print_text
+from hydrotest.report.table import NONE, Table
+from hydrotest.report.wording.prediction import excuse_words, resource_words
+from hydrotest.units import show_bytes, show_names, show_rate
+
+LOST = {"none": "nothing lost", "host": "the need also with one host lost", "zone": "the need also with one zone lost"}
+
+
+def print_size(found: Size, console: Console) -> None:
+    """Plans, what would be cheaper but for one reason, and where the ranking turns."""
+    needs = ", ".join(f"{name} {show_rate(rate)}/s" for name, rate in found.needs.items())
+    console.print(
+        Text.assemble((needs, "bold"), f"  and {found.headroom:.0%} more; {LOST[found.lost]}; {found.looked_at:,} types looked at"),
+        highlight=False,
+    )
+    for refused in found.refused:
+        print_refused(refused, console)
+    if found.refused:
+        return
+    if found.plans:
+        print_sheet(_plans_sheet(found.plans), console)
+    else:
+        print_text("no machine carries it", console)
+    if found.rejected:
+        print_sheet(_rejected_sheet(found.rejected), console)
+    for turn in found.turns[1:]:
+        cheapest = (
+            f"{' and '.join(turn.machines)} {'are' if len(turn.machines) > 1 else 'is'} the cheapest"
+            if turn.machines
+            else "nothing carries it"
+        )
+        price = "" if turn.usd_h is None else f", {turn.usd_h:,.2f} USD an hour"
+        print_text(f"at {turn.times:g} times the need {cheapest}{price}", console)
+    unknown = sorted({part.machine.partition("/")[0] for plan in found.plans for part in plan.parts if part.not_known})
+    if unknown:
+        print_text(f"of {show_names(unknown)} only what links and disks carry at best is known", console)
+    print_text("not counted: traffic between zones (`hydrotest cost --zones`), and the machines of clients", console)
+    print_text(
+        f"speed of a vCPU: {found.speed:g} of a core that was measured, assumed; links and disks by what they carry for as long as one likes",
+        console,
+    )
+    if any(part.lacks_disk_price for plan in found.plans for part in plan.parts):
+        print_text("of some the price of their disks is not known: it is not counted", console)
+    if any(part.is_far for plan in found.plans for part in plan.parts):
+        print_text("some are more than four times what was measured, in cores or in hosts: how a system grows so far is not known", console)
+
+
+def _plans_sheet(plans: list[Plan]) -> Table:
+    heads = ["plan", "USD an hour", "a month", "USD per million", "binds", "headroom", "after one lost"]
+    return Table("What carries it, cheapest first", heads, [_row(plan) for plan in plans])
+
+
+def _row(plan: Plan) -> list[str]:
+    first = min(plan.parts, key=lambda part: part.headroom)
+    after = [part.after_one for part in plan.parts if part.after_one is not None]
+    machines = " + ".join(f"{part.count} × {part.machine} ({', '.join(part.systems)})" for part in plan.parts)
+    about = "about " if any(part.is_price_derived for part in plan.parts) else ""
+    return [
+        machines, f"{about}{plan.usd_h:,.2f}", f"{plan.usd_month:,.0f}", ", ".join(f"{name} {usd:.3g}" for name, usd in plan.usd_per_million.items()),
+        f"{resource_words(first.binds)} of {', '.join(first.systems)}", f"{plan.headroom:+.0%}", NONE if len(after) < len(plan.parts) else f"{min(after):+.0%}",
+    ]  # fmt: skip
+
+
+def _rejected_sheet(rejected: list[Rejected]) -> Table:
+    rows = [[f"{one.count} × {one.machine} ({', '.join(one.systems)})", f"{one.would_cost_usd_h:,.2f}", excuse_words(one.why), _amount(one.why, one.needed),
+             _amount(one.why, one.has)] for one in rejected]  # fmt: skip
+    return Table("Cheaper, but for one reason", ["plan", "USD an hour", "why not", "needs each", "has"], rows)
+
+
+def _amount(why: Excuse, value: float | None) -> str:
+    if value is None:
+        return NONE
+    if why in (Excuse.CPU, Excuse.FAR):
+        return f"{value:.3g} cores"
+    return f"{show_bytes(value)}/s" if why in (Excuse.NETWORK, Excuse.DISK) else show_bytes(value)

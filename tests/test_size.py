@@ -1,0 +1,244 @@
+"""What to buy: plans from made-up systems whose laws are known."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hydrotest.analysis.demand.laws.base import Load
+from hydrotest.analysis.demand.laws.kafka import ProduceLaw
+from hydrotest.analysis.demand.windows import Ceilings
+from hydrotest.catalogue.cost import Wanted
+from hydrotest.catalogue.machine import Machine, Price
+from hydrotest.catalogue.machines import selected, shipped
+from hydrotest.cli.entry import main
+from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_REFUSED, BadInputError
+from hydrotest.predict.change import read_change
+from hydrotest.predict.known import Known
+from hydrotest.predict.plan import Excuse, Plan
+from hydrotest.predict.predict import Question, answered
+from hydrotest.predict.size import Ask, size
+from hydrotest.spec.kafka_produce import KafkaProduce
+from tests.test_predict import EXACT, FILE, TRUE, cores, experiment, known
+from tests.test_predict_latency import both
+
+GB = 1e9
+
+
+def machine(name: str, vcpus: int, usd_h: float, gbit_s: float | None = 1000.0, memory: float = 8 * GB, **more: float) -> Machine:
+    return Machine("own", name, vcpus=vcpus, memory_bytes=round(memory), net_base_bit_s=None if gbit_s is None else gbit_s * 1e9, is_burstable=False,
+                   prices=(Price("", "on-demand", usd_h, date(2026, 11, 1), "own"),), **more)  # type: ignore[arg-type]  # fmt: skip
+
+
+CARRIERS = [machine("one", 1, 0.05), machine("two", 2, 0.09)]
+KINDS = [*CARRIERS, machine("thin", 2, 0.02, gbit_s=0.01), machine("small", 2, 0.01, memory=1 * GB), machine("huge", 64, 0.02)]
+
+
+def plans(run: Known, needs: dict[str, float], machines: Sequence[Machine] = CARRIERS, **more: object) -> list[Plan]:
+    return size([run], Ask(needs, machines, may_be_far=True, **more)).plans  # type: ignore[arg-type]
+
+
+COPIES = FILE.replace("small: {kind: kafka-produce, partitions: 6,", "small: {kind: kafka-produce, partitions: 6, replication: 2,")
+"""With a second copy of each small record, which costs nothing but the links: large ones have one, so that requests are separated."""
+SPEC = experiment(COPIES).workload("small", KafkaProduce)
+
+
+def needed(rate: float, hosts: int) -> float:
+    spec = SPEC
+    assert spec is not None
+    return cores(TRUE, ProduceLaw().work(spec, Load(rate, False, hosts, on_busiest=True)).drivers)
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact law is taken on any number of hosts, whether or not its windows separate what it takes there."""
+    monkeypatch.setattr("hydrotest.predict.size.inseparable", lambda *_: None)
+
+
+def test_a_number_of_hosts_of_which_the_runs_show_nothing_is_not_chosen() -> None:
+    """Of two copies on two brokers each request is fetched once: on more, or on one, what fetches cost is another question."""
+    both_copied = FILE.replace("partitions: 6,", "partitions: 6, replication: 2,")
+    found = size([known(TRUE, text=both_copied)], Ask({"small": 1_500_000.0}, CARRIERS))
+    assert found.plans == []
+    assert {one.why for one in found.rejected} == {Excuse.LAW}
+
+
+@pytest.mark.usefixtures("shown")
+def test_each_plan_carries_the_need_with_headroom_and_with_one_lost_and_one_fewer_would_not() -> None:
+    """50 needs, against the law that the system was made from."""
+    random, run = np.random.default_rng(9), known(TRUE, text=COPIES)
+    for _ in range(50):
+        need, headroom = 10 ** random.uniform(5, 7), random.uniform(0, 0.6)
+        lost = str(random.choice(["none", "host"]))
+        for plan in plans(run, {"small": need}, headroom=headroom, lost=lost):
+            (part,) = plan.parts
+            vcpus = {"own/one": 1, "own/two": 2}[part.machine]
+
+            def carries(count: int, vcpus: int = vcpus, need: float = need, headroom: float = headroom, lost: str = lost) -> bool:
+                whole = count >= 1 and needed(need * (1 + headroom), count) <= vcpus * (1 + 1e-6)
+                return whole and (lost == "none" or (count > 1 and needed(need, count - 1) <= vcpus * (1 + 1e-6)))
+
+            assert carries(part.count)
+            assert part.count == 2 or not carries(part.count - 1)
+            assert part.headroom >= headroom - 1e-6 or part.binds != "cpu"
+
+
+@pytest.mark.usefixtures("shown")
+def test_no_cheaper_plan_is_left_out() -> None:
+    """By trying every number of each machine."""
+    random, run = np.random.default_rng(10), known(TRUE, text=COPIES)
+    for _ in range(10):
+        need = 10 ** random.uniform(5.5, 7)
+        found = plans(run, {"small": need}, top=99)
+        best = min(count * one.prices[0].usd_h for one, count in itertools.product(CARRIERS, range(2, 101))
+                   if needed(need * 1.3, count) <= (one.vcpus or 0) and needed(need, count - 1) <= (one.vcpus or 0))  # fmt: skip
+        assert found[0].usd_h == pytest.approx(best)
+        assert [plan.usd_h for plan in found] == sorted(plan.usd_h for plan in found)
+
+
+def test_a_plan_fed_back_into_predict_sustains_the_need() -> None:
+    run = known(TRUE, text=COPIES)
+    spec = experiment().workload("small", KafkaProduce)
+    assert spec is not None
+    (plan, *_) = plans(run, {"small": 1_500_000.0}, [machine("one", 1, 0.05)])
+    (part,) = plan.parts
+    answer = answered(
+        [run], Question([read_change(f"kafka.hosts={part.count}"), read_change("hosts.cores=1")], {"small": 1_500_000.0 * 1.3}), EXACT
+    )
+    (use,) = [use for use in answer.uses if use.resource == "cpu"]
+    assert use.share <= 1.0 + 1e-6
+
+
+@pytest.mark.usefixtures("shown")
+def test_what_is_cheaper_is_named_with_its_reason() -> None:
+    found = size([known(TRUE, text=COPIES)], Ask({"small": 2_000_000.0}, KINDS))
+    assert {one.machine: one.why for one in found.rejected} == {
+        "own/thin": Excuse.NETWORK,
+        "own/small": Excuse.MEMORY,
+        "own/huge": Excuse.FAR,
+    }
+    thin = next(one for one in found.rejected if one.why is Excuse.NETWORK)
+    assert thin.has == pytest.approx(0.01e9 / 8)
+    assert (thin.needed or 0) > (thin.has or 0)
+    far = size([known(TRUE, text=COPIES)], Ask({"small": 2_000_000.0}, KINDS, may_be_far=True)).plans[0]
+    assert (far.parts[0].machine, far.parts[0].is_far) == ("own/huge", True)
+
+
+def test_where_the_ranking_turns_is_shown() -> None:
+    """Of the small machine a few, of the large one many: what is fixed on each host is paid less often."""
+    kinds = [machine("one", 1, 0.05), machine("two", 2, 0.095)]
+    found = size([known(TRUE, text=COPIES)], Ask({"small": 1_500_000.0}, kinds))
+    assert found.turns[0].machines == ["own/one"]
+    assert [turn.times for turn in found.turns] == sorted(turn.times for turn in found.turns)
+    assert any(turn.machines == ["own/two"] for turn in found.turns)
+
+
+def test_records_that_are_kept_need_disks() -> None:
+    local = machine("local", 2, 0.2, local_disks=1, local_disk_bytes=1e12)
+    (plan,) = plans(known(TRUE, text=COPIES), {"small": 100_000.0}, [local], retain_s=3 * 86_400.0)
+    # 100 B, twice, for three days at 100,000 a second are 5.2 TB, and with headroom 6.7; a disk holds 0.8.
+    assert plan.parts[0].count == math.ceil(2 * 100_000 * 1.3 * 100 * 3 * 86_400 / 0.8e12)
+    assert plan.parts[0].stored_bytes <= 0.8e12
+    # A machine without disks of its own gets some, where their price is known; where it is not, that is said.
+    (own, *_) = plans(known(TRUE, text=COPIES), {"small": 100_000.0}, CARRIERS, retain_s=86_400.0)
+    assert (own.parts[0].lacks_disk_price, len(own.parts[0].lines)) == (True, 1)
+    bought = plans(known(TRUE, text=COPIES), {"small": 100_000.0}, [replace(KINDS[0], provider="aws")], retain_s=86_400.0)
+    assert [line.unit for line in bought[0].parts[0].lines] == ["machine", "GiB month"]
+
+
+def test_two_systems_are_apart_or_on_the_same_hosts() -> None:
+    needs = {"small": 300_000.0, "store": 3_000.0}
+    found = plans(both(0.0), needs, [machine("one", 1, 0.05, memory=4 * GB), machine("two", 2, 0.09, memory=8 * GB)], top=99, lost="none")
+    apart, shared = ([plan for plan in found if plan.is_shared is value] for value in (False, True))
+    assert {tuple(part.systems) for plan in apart for part in plan.parts} == {("kafka",), ("cassandra",)}
+    # They were measured on the same hosts, so that a host has the memory for both.
+    assert {part.machine for plan in shared for part in plan.parts} == {"own/one", "own/two"}
+    assert all(plan.parts[0].systems == ["kafka", "cassandra"] for plan in shared)
+    assert all(not plan.is_shared for plan in plans(both(0.0), needs, CARRIERS, may_share=False, lost="none"))
+
+
+def test_more_than_four_times_the_hosts_are_taken_only_if_asked_for() -> None:
+    need, run = {"large": 3_000_000.0}, known(TRUE, text=FILE.replace("partitions: 6", "partitions: 48"))
+    found = size([run], Ask(need, CARRIERS[:1], lost="none"))
+    assert (found.plans, Excuse.HOSTS in [one.why for one in found.rejected]) == ([], True)
+    far = plans(run, need, CARRIERS[:1], lost="none")
+    assert far[0].parts[0].count > 8
+    assert far[0].parts[0].is_far
+
+
+@pytest.mark.parametrize(("lost", "zones", "says"), [("host", 3, "does not survive a host"), ("zone", 3, "does not survive a zone")])
+def test_one_copy_survives_nothing(lost: str, zones: int, says: str) -> None:
+    with pytest.raises(BadInputError, match=says):
+        size([known(TRUE)], Ask({"small": 1e5}, KINDS, lost=lost, zones=zones))
+
+
+def test_a_law_that_fits_nothing_chooses_no_machine() -> None:
+    run = known(TRUE, text=COPIES)
+    wild = [replace(one, used=replace(one.used, cores=one.used.cores * (1.0 if one.is_closed else 1 + 0.9 * (-1) ** at)))
+            for at, one in enumerate(run.seen["kafka"])]  # fmt: skip
+    found = size([replace(run, seen={"kafka": wild})], Ask({"small": 1e5}, KINDS))
+    assert (found.plans, len(found.refused)) == ([], 1)
+    assert found.refused[0].experiment is not None
+
+
+def test_a_region_without_any_price_is_named() -> None:
+    with pytest.raises(BadInputError, match="no price in the moon is known"):
+        size(
+            [known(TRUE, text=COPIES)],
+            Ask({"small": 1e5}, [replace(one, prices=(replace(one.prices[0], region="earth"),)) for one in KINDS[:3]], Wanted("the moon")),
+        )
+
+
+def test_a_link_of_which_only_the_best_is_known_counts_with_that_and_is_named() -> None:
+    peak = replace(machine("peak", 2, 0.04, gbit_s=None), net_peak_bit_s=10e9)
+    none = machine("none", 2, 0.01, gbit_s=None)
+    (plan,) = plans(known(TRUE, text=COPIES), {"small": 1e5}, [peak, none])
+    assert (plan.parts[0].machine, plan.parts[0].not_known) == ("own/peak", ["network", "disk"])
+
+
+def test_what_was_not_measured_is_refused() -> None:
+    run = replace(known(TRUE, text=COPIES), seen={"kafka": []})
+    found = size([run], Ask({"small": 1e6}, KINDS))
+    assert (found.plans, [one.workload for one in found.refused]) == ([], ["small"])
+    with pytest.raises(BadInputError, match="no such workload"):
+        size([known(TRUE, text=COPIES)], Ask({"nobody": 1e6}, KINDS))
+
+
+def test_the_whole_catalogue_is_looked_at() -> None:
+    run = replace(known(TRUE, text=COPIES), has={"kafka": Ceilings(0.5, 5e8, 1e9, 3e9)})
+    found = size([run], Ask({"small": 3_000_000.0}, selected([], shipped()), may_be_far=True))
+    assert found.looked_at == len(shipped())
+    assert len(found.plans) == 10
+    assert all(line.source for plan in found.plans for part in plan.parts for line in part.lines)
+
+
+def test_the_command_prints_and_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("hydrotest.cli.commands.size.read_known", lambda *_: known(TRUE, text=COPIES))
+    assert main(["size", "run", "--need", "small=1M", "--types", "aws/c7i.*", "--save", str(tmp_path / "plan.json")]) == EXIT_DONE
+    text = capsys.readouterr().out
+    assert "aws/c7i.large" in text
+    assert json.loads((tmp_path / "plan.json").read_text())["needs"] == {"small": 1e6}
+    assert main(["size", "run", "--need", "large=50K,small=1M", "--survive", "none", "--types", "aws/c7i.*", "--json"]) == EXIT_DONE
+    monkeypatch.setattr("hydrotest.cli.commands.size.read_known", lambda *_: replace(known(TRUE, text=COPIES), seen={"kafka": []}))
+    assert main(["size", "run", "--need", "small=1M"]) == EXIT_REFUSED
+
+
+NEED = ["run", "--need", "small=1"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["run", "--need", "small"], ["run", "--need", "small=0"], [*NEED, "--survive", "all"], ["--need", "small=1"], [*NEED, "--headroom", "much"],
+     [*NEED, "--types", "x/*"], [*NEED, "--top", "0"], [*NEED, "--retain", "long"], [*NEED, "--survive", "zone", "--zones", "1"]],
+)  # fmt: skip
+def test_sizes_that_cannot_be_are_bad_input(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["size", *arguments]) == EXIT_BAD_INPUT
+    assert "Traceback" not in capsys.readouterr().err
