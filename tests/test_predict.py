@@ -190,6 +190,15 @@ def test_what_twice_the_limit_takes_is_shown() -> None:
     assert narrow.twice.cores is None
 
 
+def test_what_is_as_measured_has_an_interval_that_holds_the_measurement() -> None:
+    """A disk that is measured as slower than it was: the law bounds by it, and the interval is as wide as that may be wrong."""
+    run = known(TRUE, np.random.default_rng(5))
+    slow = replace(run, has={"kafka": replace(HAS, disk=0.8 * max(one.used.written for one in run.seen["kafka"]))})
+    found = of(asked(slow), "small")
+    assert found.measured is not None
+    assert found.low <= found.measured <= found.high
+
+
 def test_what_binds_next_is_the_link() -> None:
     truth = {"fixed": 0.06, "requests": 44e-6, "records": 5e-9, "bytes": 1.5e-9}
     narrow = of(asked(known(truth), "hosts.network=0.1x"), "small")

@@ -130,8 +130,9 @@ def _predict(
     moved = [one.row(scores) for one in _all_numbers(basis, question) if one.is_moved]
     # A system that got faster while it was measured has no one rate: half of that is how far its mean may be off.
     low, high = _interval(scene, moved, math.expm1(combined([math.log1p(max(CPU_ONLY, own_error)), body.drift / 2])))
-    if by == SATURATED and measured and not moved and not scene.others_cores:
-        # It is what was measured: its own windows show how far it may be off.
+    is_wide = low <= 0 or high > WIDE_MAX * low
+    if is_wide and by == SATURATED and measured and not moved and not scene.others_cores:
+        # The law separates too little; but this is what was measured, and its own windows show how far it may be off.
         rates = [point.seen.rates[basis.name] for point in body.closed if set(point.seen.rates) == {basis.name}]
         half = combined([math.log1p(CPU_ONLY), math.log(max(rates) / min(rates)) / 2])
         low, high = limit * math.exp(-half), limit * math.exp(half)

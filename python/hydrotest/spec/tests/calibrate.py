@@ -111,6 +111,7 @@ class Calibrate(SomeWorkloads):
         shares = ", ".join(f"{share:.0%} of the {NAMES[resource]}" for resource, share in self.given)
         by_rate = self.rounds * (len(RATES) * self.window + OVERHEAD_S)
         without = self.rounds * ((2 * len(self.given) + 1) * self.window + experiment.search.warm_up + OVERHEAD_S)
-        detail = f"{self.rounds} rounds without a rate limit, with all that hosts have and with {shares}, and at {len(RATES)} rates"
+        given = f"with all that hosts have{f' and with {shares}' if shares else ''}"
+        detail = f"{self.rounds} rounds without a rate limit, {given}, and at {len(RATES)} rates"
         return [Step(test="calibrate", workload=name, trials=2 * self.rounds, seconds=by_rate + without, detail=detail)
                 for name in self.workloads]  # fmt: skip
