@@ -13,6 +13,7 @@ import argparse
 import hashlib
 import json
 import math
+import os
 import subprocess
 import sys
 from collections import defaultdict
@@ -106,7 +107,9 @@ def measured(group: str, out: Path) -> list[dict[str, Any]]:
             folders[key] = out / f"{group}-then-{len(folders)}"
             run(out / f"{group}-then-{len(folders) - 1}.yaml", one.experiment, folders[key])
         save = out / f"{group}-{one.name}.prediction.json"
-        done = subprocess.run([HYDROTEST, "score", save, folders[key], "--json"], capture_output=True, text=True, check=False)
+        # Its scores are none of the user's own.
+        own = {**os.environ, "XDG_CACHE_HOME": str(out / "cache")}
+        done = subprocess.run([HYDROTEST, "score", save, folders[key], "--json"], capture_output=True, text=True, check=False, env=own)
         scored = json.loads(done.stdout)["scored"] if done.returncode in (0, 1) else []
         wanted = [row for row in scored if row["what"] != "limit" or group not in ("broker", "node")]
         rows += [{"group": group, "question": one.name, **row} for row in wanted]

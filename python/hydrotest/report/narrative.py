@@ -32,7 +32,7 @@ from hydrotest.summary.limits import Limit
 from hydrotest.summary.model import Summary
 from hydrotest.summary.spark import JobTest
 from hydrotest.summary.together import Interference, SafeWorkingPoint, Starved
-from hydrotest.units import show_rate
+from hydrotest.units import show_names, show_rate
 from hydrotest.verdicts.binding import BoundBy, Kind
 from hydrotest.verdicts.causes import NearCeiling
 
@@ -110,6 +110,9 @@ def _how_much(summary: Summary) -> list[str]:
     struck = len(summary.faults)
     if not out and struck:
         return [f"No limit was searched: all ran at given rates, while {struck} fault{'s were' if struck > 1 else ' was'} injected."]
+    calibrated = list(dict.fromkeys(name for row in summary.demand for law in row.drivers for name in law.workloads))
+    if not out and calibrated:
+        return [f"No limit was searched: what operations cost was measured, of {show_names(calibrated)}."]
     return out or ["Nothing was measured."]
 
 

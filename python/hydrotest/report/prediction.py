@@ -199,7 +199,7 @@ def outlook_sheet(answer: Answer) -> Table:
         "1 Gbit/s more /s",
         "twice as much",
     ]
-    return Table("What more would bring", heads, rows, Section.USAGE, lead=("workload", "limit by the law /s", "binds", "twice as much"))
+    return Table("What more would bring", heads, rows, Section.LIMITS, lead=("workload", "limit by the law /s", "binds", "twice as much"))
 
 
 def print_refused(refused: Refused, console: Console) -> None:
