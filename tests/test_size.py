@@ -23,9 +23,10 @@ from hydrotest.cli.entry import main
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_REFUSED, BadInputError
 from hydrotest.predict.change import read_change
 from hydrotest.predict.known import Known
-from hydrotest.predict.plan import Excuse, Plan
+from hydrotest.predict.needs import Ask
+from hydrotest.predict.plan import Plan, Reason
 from hydrotest.predict.predict import Question, answered
-from hydrotest.predict.size import Ask, size
+from hydrotest.predict.size import size
 from hydrotest.spec.kafka_produce import KafkaProduce
 from tests.test_predict import EXACT, FILE, TRUE, cores, experiment, known
 from tests.test_predict_latency import both
@@ -60,7 +61,7 @@ def needed(rate: float, hosts: int) -> float:
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exact law is taken on any number of hosts, whether or not its windows separate what it takes there."""
-    monkeypatch.setattr("hydrotest.predict.size.inseparable", lambda *_: None)
+    monkeypatch.setattr("hydrotest.predict.needs.inseparable", lambda *_: None)
 
 
 def test_a_number_of_hosts_of_which_the_runs_show_nothing_is_not_chosen() -> None:
@@ -68,7 +69,7 @@ def test_a_number_of_hosts_of_which_the_runs_show_nothing_is_not_chosen() -> Non
     both_copied = FILE.replace("partitions: 6,", "partitions: 6, replication: 2,")
     found = size([known(TRUE, text=both_copied)], Ask({"small": 1_500_000.0}, CARRIERS))
     assert found.plans == []
-    assert {one.why for one in found.rejected} == {Excuse.LAW}
+    assert {one.why for one in found.rejected} == {Reason.LAW}
 
 
 @pytest.mark.usefixtures("shown")
@@ -121,11 +122,11 @@ def test_a_plan_fed_back_into_predict_sustains_the_need() -> None:
 def test_what_is_cheaper_is_named_with_its_reason() -> None:
     found = size([known(TRUE, text=COPIES)], Ask({"small": 2_000_000.0}, KINDS))
     assert {one.machine: one.why for one in found.rejected} == {
-        "own/thin": Excuse.NETWORK,
-        "own/small": Excuse.MEMORY,
-        "own/huge": Excuse.FAR,
+        "own/thin": Reason.NETWORK,
+        "own/small": Reason.MEMORY,
+        "own/huge": Reason.FAR,
     }
-    thin = next(one for one in found.rejected if one.why is Excuse.NETWORK)
+    thin = next(one for one in found.rejected if one.why is Reason.NETWORK)
     assert thin.has == pytest.approx(0.01e9 / 8)
     assert (thin.needed or 0) > (thin.has or 0)
     far = size([known(TRUE, text=COPIES)], Ask({"small": 2_000_000.0}, KINDS, may_be_far=True)).plans[0]
@@ -168,7 +169,7 @@ def test_two_systems_are_apart_or_on_the_same_hosts() -> None:
 def test_more_than_four_times_the_hosts_are_taken_only_if_asked_for() -> None:
     need, run = {"large": 3_000_000.0}, known(TRUE, text=FILE.replace("partitions: 6", "partitions: 48"))
     found = size([run], Ask(need, CARRIERS[:1], lost="none"))
-    assert (found.plans, Excuse.HOSTS in [one.why for one in found.rejected]) == ([], True)
+    assert (found.plans, Reason.HOSTS in [one.why for one in found.rejected]) == ([], True)
     far = plans(run, need, CARRIERS[:1], lost="none")
     assert far[0].parts[0].count > 8
     assert far[0].parts[0].is_far

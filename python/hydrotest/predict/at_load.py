@@ -46,19 +46,20 @@ def latency_of(
         return None, NoLatency.LEVELS
     if rate > min(LOAD_MAX, BEYOND_MAX * max(used)) * limit:
         return None, NoLatency.ABOVE
-    rows, before = [], 0.0
+    rows = []
     for name in QUANTILES:
         one = estimate(levels, name, rate / limit, cores)
         if one is None or one.factor > FACTOR_MAX:
             continue
-        # Percentiles are fitted each alone, and in order by definition.
-        before, factor = max(before, one.ms), max(one.factor, least)
         # If the limit is less, the load is a larger share of it.
-        others = [
+        ends_ms = [
             other.ms for end in ends if end > 0 and (other := estimate(levels, name, min(END_MAX, rate / (limit * end)), cores)) is not None
         ]
+        factor = max(one.factor, least)
         rows.append(
-            Percentile(name=name, ms=before, low_ms=min([before, *others]) / factor, high_ms=max([before, *others]) * factor, form=one.form)
+            Percentile(
+                name=name, ms=one.ms, low_ms=min([one.ms, *ends_ms]) / factor, high_ms=max([one.ms, *ends_ms]) * factor, form=one.form
+            )
         )
     if not rows:
         return None, NoLatency.SCATTER

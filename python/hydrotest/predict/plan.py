@@ -11,7 +11,7 @@ from hydrotest.predict.answer import Refused
 from hydrotest.summary.base import Count, Number, Row
 
 
-class Excuse(StrEnum):
+class Reason(StrEnum):
     """Why a machine is not taken."""
 
     CPU = "cpu"
@@ -71,7 +71,7 @@ class Rejected(Row):
     machine: str = Field(description="The type.")
     count: Count = Field(description="How many there would be.")
     would_cost_usd_h: Number = Field(description="USD an hour that they would cost, without disks.")
-    why: Excuse = Field(description="The reason.")
+    why: Reason = Field(description="The reason.")
     needed: Number | None = Field(None, description="What each would need: cores, bytes a second, or bytes.")
     has: Number | None = Field(None, description="What it has.")
 

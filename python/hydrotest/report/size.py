@@ -5,11 +5,11 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from hydrotest.predict.plan import Excuse, Plan, Rejected, Size
+from hydrotest.predict.plan import Plan, Reason, Rejected, Size
 from hydrotest.report.prediction import print_refused
 from hydrotest.report.printing import print_sheet, print_text
 from hydrotest.report.table import NONE, Table
-from hydrotest.report.wording.prediction import excuse_words, resource_words
+from hydrotest.report.wording.prediction import reason_words, resource_words
 from hydrotest.units import show_bytes, show_names, show_rate
 
 LOST = {"none": "nothing lost", "host": "the need also with one host lost", "zone": "the need also with one zone lost"}
@@ -71,14 +71,14 @@ def _row(plan: Plan) -> list[str]:
 
 
 def _rejected_sheet(rejected: list[Rejected]) -> Table:
-    rows = [[f"{one.count} × {one.machine} ({', '.join(one.systems)})", f"{one.would_cost_usd_h:,.2f}", excuse_words(one.why), _amount(one.why, one.needed),
+    rows = [[f"{one.count} × {one.machine} ({', '.join(one.systems)})", f"{one.would_cost_usd_h:,.2f}", reason_words(one.why), _amount(one.why, one.needed),
              _amount(one.why, one.has)] for one in rejected]  # fmt: skip
     return Table("Cheaper, but for one reason", ["plan", "USD an hour", "why not", "needs each", "has"], rows)
 
 
-def _amount(why: Excuse, value: float | None) -> str:
+def _amount(why: Reason, value: float | None) -> str:
     if value is None:
         return NONE
-    if why in (Excuse.CPU, Excuse.FAR):
+    if why in (Reason.CPU, Reason.FAR):
         return f"{value:.3g} cores"
-    return f"{show_bytes(value)}/s" if why in (Excuse.NETWORK, Excuse.DISK) else show_bytes(value)
+    return f"{show_bytes(value)}/s" if why in (Reason.NETWORK, Reason.DISK) else show_bytes(value)

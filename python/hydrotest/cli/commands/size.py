@@ -16,7 +16,8 @@ from hydrotest.cli.output import out_console, print_json
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, EXIT_REFUSED, BadInputError
 from hydrotest.predict.axes import REFUSED
 from hydrotest.predict.known import read_known
-from hydrotest.predict.size import TOP_MAX, Ask
+from hydrotest.predict.needs import Ask
+from hydrotest.predict.size import TOP_MAX
 from hydrotest.predict.size import size as sized
 from hydrotest.report.size import print_size
 from hydrotest.store.folder import write_whole

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hydrotest.predict.answer import NoLatency, Refused, Twice, Why
-from hydrotest.predict.plan import Excuse
+from hydrotest.predict.plan import Reason
 from hydrotest.units import show_bytes, show_duration, show_names
 
 RESOURCES = {"cpu": "CPU", "network": "link", "disk": "disk"}
@@ -68,28 +68,28 @@ def twice_words(twice: Twice) -> str:
     return " or ".join(parts) or "neither four times the hosts nor four times the cores carry it"
 
 
-def excuse_words(why: Excuse) -> str:
+def reason_words(why: Reason) -> str:
     """Why a machine is not taken."""
     match why:
-        case Excuse.CPU:
+        case Reason.CPU:
             return "too few cores"
-        case Excuse.NETWORK:
+        case Reason.NETWORK:
             return "its link carries too little for as long as one likes"
-        case Excuse.DISK:
+        case Reason.DISK:
             return "its disks by the network write too little for as long as one likes"
-        case Excuse.DATA:
+        case Reason.DATA:
             return "its own disks are too small"
-        case Excuse.MEMORY:
+        case Reason.MEMORY:
             return "less memory than the hosts that were measured"
-        case Excuse.FAR:
+        case Reason.FAR:
             return "more than four times the cores that were measured (--far takes them)"
-        case Excuse.HOSTS:
+        case Reason.HOSTS:
             return "more than four times the hosts that were measured (--far takes them)"
-        case Excuse.LAW:
+        case Reason.LAW:
             return "the runs do not show what that takes on so many hosts, or on one less"
-        case Excuse.NO_PRICE:
+        case Reason.NO_PRICE:
             return "its price is not known"
-        case Excuse.NOT_KNOWN:
+        case Reason.NOT_KNOWN:
             return "what it sustains is not known"
 
 
