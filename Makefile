@@ -54,11 +54,13 @@ bench: install ## the quicker benchmarks of benchmarks/RESULTS.md (verdicts.py a
 	$(BIN)/python benchmarks/interference.py
 	$(BIN)/python benchmarks/repeatability.py
 
-docs: install ## the references and schemas of the experiment file and of summary.json, from the models
+docs: install ## the references and schemas of the files that people write, and of summary.json, from the models
 	$(BIN)/python -c "from hydrotest.spec.reference import reference; print(reference(), end='')" > docs/reference/experiment.md
 	$(BIN)/python -m hydrotest.spec.schema > contract/experiment.schema.json
 	$(BIN)/python -m hydrotest.summary.reference > docs/reference/summary.md
 	$(BIN)/python -m hydrotest.summary.schema > contract/summary.schema.json
+	$(BIN)/python -m hydrotest.predict.simulation.reference > docs/reference/scenario.md
+	$(BIN)/python -m hydrotest.predict.simulation.reference --schema > contract/scenario.schema.json
 
 install: tools $(VENV)/.installed
 	@# Cargo finds out itself whether the binary is up to date; this takes two seconds when it is.

@@ -111,6 +111,8 @@ def measured(group: str, out: Path) -> list[dict[str, Any]]:
         own = {**os.environ, "XDG_CACHE_HOME": str(out / "cache")}
         done = subprocess.run([HYDROTEST, "score", save, folders[key], "--json"], capture_output=True, text=True, check=False, env=own)
         scored = json.loads(done.stdout)["scored"] if done.returncode in (0, 1) else []
+        # What a row has by default is not written.
+        scored = [{"what": "limit", "unit": "", "axes": [], **row} for row in scored]
         wanted = [row for row in scored if row["what"] != "limit" or group not in ("broker", "node")]
         rows += [{"group": group, "question": one.name, **row} for row in wanted]
         if not wanted:

@@ -286,3 +286,9 @@ def test_machines_of_their_own_have_only_what_is_written(tmp_path: Path) -> None
     assert read_own(tmp_path / "m.yaml")["own/x"] == Machine(
         "own", "x", vcpus=8, memory_bytes=10**9, prices=(Price("", "on-demand", 1.0, None, "own"),)
     )
+
+
+def test_a_price_of_the_future_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("- {provider: own, name: a, vcpus: 2, prices: [{term: on-demand, usd_h: 1, as_of: 2999-01-01}]}\n")
+    with pytest.raises(BadInputError, match="still to come"):
+        machines(tmp_path / "own.yaml")

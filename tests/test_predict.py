@@ -28,6 +28,7 @@ from hydrotest.predict.known import Known
 from hydrotest.predict.predict import Question, answered
 from hydrotest.predict.scores import Scores, add_score, read_scores
 from hydrotest.report.demand import SINGLE
+from hydrotest.report.figures.alone import capacity_page
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.lines import parse_document
@@ -533,3 +534,18 @@ def test_a_law_by_which_nothing_costs_anything_is_none() -> None:
     flat = [replace(one, has=replace(bare, cores=one.has.cores), used=replace(one.used, cores=0.3)) for one in run.seen["kafka"]]
     answer = asked(replace(run, has={"kafka": bare}, seen={"kafka": flat}))
     assert {one.why for one in answer.refused} == {Why.NO_FIT}
+
+
+def test_capacity_by_hosts_is_what_is_predicted_of_so_many() -> None:
+    run = known(TRUE)
+    (small,) = (one for one in asked(run).predictions if one.workload == "small")
+    assert [one.hosts for one in small.capacity] == list(range(1, 9))
+    for one in small.capacity:
+        there = of(asked(run, f"kafka.hosts={one.hosts}"), "small")
+        assert [one.limit, one.low, one.high] == pytest.approx([there.limit, there.low, there.high])
+        assert one.resource == there.binds.resource
+
+
+def test_the_page_of_capacities_needs_no_network() -> None:
+    page = capacity_page(asked(known(TRUE)))
+    assert 'src="http' not in page

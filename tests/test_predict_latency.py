@@ -221,3 +221,16 @@ def test_percentiles_and_shares_are_held_against_a_run(monkeypatch: pytest.Monke
     together = answered([both_run], Question([], {}, together=["small", "store"]), EXACT).model_copy(update={"runs": []})
     row = next(row for row in score_module.score(together, tmp_path / "then") if row.what == "together")
     assert (row.measured, row.unit) == (0.3, "")
+
+
+def test_what_idle_neighbours_used_while_it_was_measured_counts_once() -> None:
+    """They had a tenth of a core of each host; all else was the system's own, and a limit is what was measured."""
+    run = both(0.0)
+    seen = {
+        name: [replace(one, used=replace(one.used, others=0.1), has=replace(one.has, cores=one.has.cores + 0.1)) for one in windows]
+        for name, windows in run.seen.items()
+    }
+    has = {name: replace(one, cores=one.cores + 0.1) for name, one in run.has.items()}
+    shared = answered([replace(run, seen=seen, has=has)], Question([], {}), EXACT)
+    for one in shared.predictions:
+        assert one.limit == pytest.approx(one.measured, rel=0.02)

@@ -27,6 +27,7 @@ from hydrotest.predict.needs import Ask
 from hydrotest.predict.plan import Plan, Reason
 from hydrotest.predict.predict import Question, answered
 from hydrotest.predict.size import size
+from hydrotest.report.figures.alone import plans_page
 from hydrotest.spec.kafka_produce import KafkaProduce
 from tests.test_predict import EXACT, FILE, TRUE, cores, experiment, known
 from tests.test_predict_latency import both
@@ -145,8 +146,8 @@ def test_where_the_ranking_turns_is_shown() -> None:
 def test_records_that_are_kept_need_disks() -> None:
     local = machine("local", 2, 0.2, local_disks=1, local_disk_bytes=1e12)
     (plan,) = plans(known(TRUE, text=COPIES), {"small": 100_000.0}, [local], retain_s=3 * 86_400.0)
-    # 100 B, twice, for three days at 100,000 a second are 5.2 TB, and with headroom 6.7; a disk holds 0.8.
-    assert plan.parts[0].count == math.ceil(2 * 100_000 * 1.3 * 100 * 3 * 86_400 / 0.8e12)
+    # 100 B, 110 in a batch, twice, for three days at 100,000 a second are 5.7 TB, and with headroom 7.4; a disk holds 0.8.
+    assert plan.parts[0].count == math.ceil(2 * 100_000 * 1.3 * 110 * 3 * 86_400 / 0.8e12)
     assert plan.parts[0].stored_bytes <= 0.8e12
     # A machine without disks of its own gets some, where their price is known; where it is not, that is said.
     (own, *_) = plans(known(TRUE, text=COPIES), {"small": 100_000.0}, CARRIERS, retain_s=86_400.0)
@@ -243,3 +244,15 @@ NEED = ["run", "--need", "small=1"]
 def test_sizes_that_cannot_be_are_bad_input(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["size", *arguments]) == EXIT_BAD_INPUT
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_latency_in_a_need_is_refused_with_the_reason(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["size", str(tmp_path), "--need", "ingest=1M:p99=50ms"]) == EXIT_BAD_INPUT
+    assert "of a latency" in capsys.readouterr().err
+
+
+def test_the_page_of_plans_has_each_of_them_and_needs_no_network() -> None:
+    found = size([known(TRUE, text=COPIES)], Ask({"small": 100_000.0}, CARRIERS, may_be_far=True))
+    page = plans_page(found)
+    assert 'src="http' not in page
+    assert all(f"{part.count} × {part.machine}" in page for plan in found.plans for part in plan.parts)

@@ -160,7 +160,7 @@ def show_names(names: Sequence[str]) -> str:
 
 def show_short(value: float) -> str:
     """A rate or a count for people where there is little space, three significant digits: 2.96M."""
-    for name, factor in (("G", 1e9), ("M", 1e6), ("K", 1e3)):
+    for name, factor in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("K", 1e3)):
         if abs(value) >= 0.9995 * factor:
             return f"{value / factor:.3g}{name}"
     return f"{value:.3g}"

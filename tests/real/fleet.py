@@ -23,7 +23,7 @@ from pathlib import Path
 from hydrotest.hosts.deadlines import Patience, until_here
 from hydrotest.hosts.lab.disk import Disk, make_disk, remove_disk
 from hydrotest.hosts.lab.groups import Group, Trees
-from hydrotest.hosts.lab.network import QUEUE, burst_bytes
+from hydrotest.hosts.lab.network import QUEUE_S, burst_bytes
 
 USER, UID = "alice", 12001
 SOON = Patience.of(a_slow_machine=60.0)
@@ -232,7 +232,7 @@ def _network(fleet: Fleet, places: Sequence[Place], down: contextlib.ExitStack) 
         if place.share is not None:
             number, rate = len(place.addresses) - 1, place.share.network_bits_per_s
             for namespace, device in ((switch, f"{fleet.tag}{who}eth{number}"), (fleet.namespace(who), f"eth{number}")):
-                queue = ["rate", f"{round(rate)}bit", "burst", str(burst_bytes(rate)), "latency", QUEUE]
+                queue = ["rate", f"{round(rate)}bit", "burst", str(burst_bytes(rate)), "latency", f"{round(QUEUE_S * 1000)}ms"]
                 subprocess.run(["tc", "-n", namespace, "qdisc", "replace", "dev", device, "root", "tbf", *queue], check=True)
 
 

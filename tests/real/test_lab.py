@@ -69,9 +69,9 @@ def scratch(tmp_path: Path) -> Iterator[Scratch]:
     assert traces(made.path.name) == []
 
 
-async def site_of(tmp_path: Path, scratch: Scratch) -> HostPool:
+async def site_of(tmp_path: Path, scratch: Scratch, text: str = EXPERIMENT) -> HostPool:
     file = tmp_path / "lab.yaml"
-    file.write_text(EXPERIMENT)
+    file.write_text(text)
     experiment, _ = load_experiment(file)
     return await make_host_pool(experiment, scratch.path)
 
@@ -401,3 +401,35 @@ async def test_whole_cores_are_a_host_s_alone_and_given_back(tmp_path: Path, scr
         assert await site.clear() == []
     assert os.sched_getaffinity(0) == before
     assert traces(scratch.path.name) == []
+
+
+SEND = """
+import socket, sys, time
+with socket.create_connection((sys.argv[1], int(sys.argv[2])), 5) as link:
+    data, sent, marks, begin = b"x" * 65536, 0, [], time.monotonic()
+    while (at := time.monotonic() - begin) < 6:
+        sent += link.send(data)
+        marks.append((at, sent))
+early, late = (next(sent for at, sent in marks if at >= moment) for moment in (3.9, 5.9))
+print(early, late)
+"""
+
+
+async def test_a_link_carries_more_until_its_burst_is_spent(tmp_path: Path, scratch: Scratch) -> None:
+    """40 Mbit/s, and 20 MB beyond that at 200 Mbit/s: spent after a second."""
+    text = EXPERIMENT.replace("network: 100 Mbit/s", "network: 40 Mbit/s, burst: {network: 200 Mbit/s, size: 20 MB}")
+    assert text != EXPERIMENT
+    site = await site_of(tmp_path, scratch, text)
+    one, two = site.hosts["one"], site.hosts["two"]
+    assert isinstance(one, NetnsHost)
+    await asyncio.to_thread(one.start_burst)
+    port = await two.free_port()
+    sink = await two.node("sink", {"listen": f"{two.address}:{port}"})
+    try:
+        await sink.expect("ready")
+        output, _ = await run_command("send", [sys.executable, "-c", SEND, two.address, str(port)], one, tmp_path / "send.log")
+    finally:
+        await sink.close()
+    early, late = map(int, output.split())
+    assert early == pytest.approx(20e6 + 3.9 * 40e6 / 8, rel=0.1)
+    assert late - early == pytest.approx(2 * 40e6 / 8, rel=0.1)

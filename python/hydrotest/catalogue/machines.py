@@ -110,9 +110,12 @@ def _price(value: Any, name: str, path: Path) -> Price:
 
 def _date(value: Any, name: str, path: Path) -> date | None:
     try:
-        return value if value is None or isinstance(value, date) else date.fromisoformat(str(value))
+        found = value if value is None or isinstance(value, date) else date.fromisoformat(str(value))
     except ValueError as error:
         raise BadInputError(f"machine {name}: {value} is no date", "Write e.g. 2026-11-01.", file=path) from error
+    if found is not None and (found - date.today()).days > 1:  # somewhere it is tomorrow
+        raise BadInputError(f"machine {name}: {value} is still to come", "Write when the price was read.", file=path)
+    return found
 
 
 def found(name: str, there: Mapping[str, Machine]) -> Machine:

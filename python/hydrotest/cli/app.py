@@ -402,7 +402,7 @@ def catalogue_check(own: Path = Path("machines.yaml"), *, as_json: Json = False)
 def size(*runs: Path, need: str, survive: str = "host", headroom: str = "30 %", retain: str | None = None,
          types: Annotated[list[str] | None, Parameter(name="--types")] = None, shared: str = "allow", far: Flag = False, speed: float = 1.0,
          region: str | None = None, term: str = "on-demand", zones: int = 3, top: int = 10, own: Path | None = None,
-         save: Path | None = None, as_json: Json = False) -> int:  # fmt: skip
+         save: Path | None = None, figure: Path | None = None, as_json: Json = False) -> int:  # fmt: skip
     """Choose machines for a need: what carries it, with room and with one lost, by price; and why others do not.
 
     Exit code 4: the runs do not say what the need takes. 1: no machine carries it.
@@ -439,10 +439,64 @@ def size(*runs: Path, need: str, survive: str = "host", headroom: str = "30 %", 
         A file of your own machines, which go first; by default machines.yaml, if there is one.
     save
         Write the plans to a file.
+    figure
+        Write a page with the cost of each plan over its headroom.
     """
     from hydrotest.cli.commands.size import size
 
-    return size(runs, need, survive, headroom, retain, types or [], shared, far, speed, region, term, zones, top, own, save, as_json)
+    return size(
+        runs, need, survive, headroom, retain, types or [], shared, far, speed, region, term, zones, top, own, save, figure, as_json
+    )
+
+
+@app.command
+def rate(*, seconds: float = 60.0, against: Path | None = None, out: Path | None = None, as_json: Json = False) -> int:
+    """Measure how fast this machine's processors are, to compare machines with.
+
+    Parameters
+    ----------
+    seconds
+        How long to measure.
+    against
+        A file that `rate --out` wrote on another machine: prints what `--speed` to write in `predict` and `size`.
+    out
+        Write what was measured to a file.
+    """
+    from hydrotest.cli.commands.rate import rate
+
+    return rate(seconds, against, out, as_json)
+
+
+@app.command
+def simulate(scenario: Path, *, model: list[Path] | None = None, duration: Annotated[str | None, Parameter(name="--for")] = None,
+             seeds: int | None = None, region: str | None = None, term: str = "on-demand", own: Path | None = None, out: Path | None = None,
+             as_json: Json = False) -> int:  # fmt: skip
+    """Play a fleet over days: load, failures, restarts, burst credits, disks; what goes wrong first, and for how long.
+
+    Exit code 1: an objective of the scenario was missed.
+
+    Parameters
+    ----------
+    scenario
+        A scenario file.
+    model
+        Folders of runs that show what operations cost, in place of the scenario's.
+    duration
+        How long to play, e.g. 30d.
+    seeds
+        Courses of what is random.
+    region
+        Where the prices hold, e.g. us-east-1.
+    term
+        on-demand, 1y, 3y or spot.
+    own
+        A file of your own machines, which go first; by default machines.yaml, if there is one.
+    out
+        Write the course's figure (course.html), its series (series.parquet) and the answer into this folder.
+    """
+    from hydrotest.cli.commands.simulate import simulate
+
+    return simulate(scenario, model or [], duration, seeds, region, term, own, out, as_json)
 
 
 @app.command
@@ -496,7 +550,8 @@ def compare(first: Path, second: Annotated[Path, Parameter(allow_leading_hyphen=
 
 @app.command
 def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set")] = None, load: str | None = None, together: str | None = None,
-            speed: float = 1.0, save: Path | None = None, experiment: Path | None = None, as_json: Json = False) -> int:  # fmt: skip
+            speed: float = 1.0, save: Path | None = None, experiment: Path | None = None, figure: Path | None = None,
+            as_json: Json = False) -> int:  # fmt: skip
     """Predict limits at loads, settings and machines that were not measured, and what would bind there, each with its error.
 
     Exit code 4: the runs do not say. Then an experiment is printed that would.
@@ -516,11 +571,13 @@ def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set"
     save
         Write the prediction to a file, for `score`.
     experiment
-        Write the experiment that would tell to a file.
+        Write the experiment that would show it to a file.
+    figure
+        Write a page with the limit over the number of hosts.
     """
     from hydrotest.cli.commands.predict import predict_
 
-    return predict_(runs, set or [], load, together, speed, save, experiment, as_json)
+    return predict_(runs, set or [], load, together, speed, save, experiment, figure, as_json)
 
 
 @app.command

@@ -36,4 +36,8 @@ class SystemKind:
     """Advice about a bottleneck, by resource, or by the setting that costs CPU."""
     requests: str | None = None
     """The gauge that counts the requests with which its load comes in."""
+    takeover_s: float = 10.0
+    """Seconds until other hosts serve what one served that is killed, with the system's own settings."""
+    takeover_ms: str | None = None
+    """The setting below `config` that says so instead, in milliseconds."""
     needs_java: bool = False

@@ -87,6 +87,8 @@ def producers(name: str, workload: KafkaProduce, hosts: Sequence[Host], cluster:
         "requests_in_flight": workload.in_flight_requests, "retries": retries,
         "producers": workload.producers_each, "producer": first_id(workload, len(hosts), trial),
     }  # fmt: skip
+    if workload.wakes == "answer":
+        settings["each_answer"] = True
     return [
         Generator.of_share(name, workload, share, "produce", settings | {"records": _records(workload, payload and payload(share.host))})
         for share in shared(load, workload.threads_each, hosts)

@@ -137,6 +137,16 @@ class LatencyAt(Row):
     levels: Count = Field(description="Loads that it stands on.")
 
 
+class Capacity(Row):
+    """The limit on another number of hosts."""
+
+    hosts: Count = Field(description="Hosts of the system, each as they are or are asked for.")
+    limit: Number = Field(description="Operations a second.")
+    low: Number = Field(description="Lower end of its 90 % interval.")
+    high: Number = Field(description="Upper end of it.")
+    resource: str = Field(description="What binds there: `cpu`, `network` or `disk`.")
+
+
 class Prediction(Row):
     """The limit of a workload."""
 
@@ -155,6 +165,10 @@ class Prediction(Row):
     uses: list[Use] = Field(description="Use at the limit.")
     prices: list[Price] = Field(description="What more would bring.")
     twice: Twice | None = Field(None, description="What twice the limit takes.")
+    capacity: list[Capacity] = Field(
+        default_factory=list,
+        description="The limit by the number of hosts, where the runs show it: up to four times those that were measured.",
+    )
     moved: list[Moved] = Field(description="Numbers that are not as they were measured.")
     is_soft: bool = Field(description="Below its limit the system uses more CPU than it needs: its use shows nothing of what is left.")
     unsettled: list[str] = Field(description="Measured workloads whose system still got better when its warm-up ended: it may be more.")

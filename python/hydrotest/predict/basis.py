@@ -42,6 +42,11 @@ class Basis:
     """What each host would have."""
     numbers: Sequence[Reached]
 
+    @property
+    def copies_needed(self) -> int:
+        """Copies that must be there for its operations to succeed."""
+        return self.law.copies_needed(self.spec, self.first.experiment.systems.present()[self.system])
+
 
 def basis_of(runs: Sequence[Known], now: Asked, name: str) -> Basis | Refused:
     """What is known of a workload's system, with the workload as it would be."""

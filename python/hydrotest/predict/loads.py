@@ -9,6 +9,7 @@ from hydrotest.predict.answer import Use
 from hydrotest.predict.basis import Basis
 from hydrotest.predict.capacity import Scene
 from hydrotest.predict.change import Asked
+from hydrotest.spec.models import Experiment
 from hydrotest.verdicts.figures import Resource
 
 
@@ -16,7 +17,19 @@ def of_others(now: Asked, bases: Mapping[str, Basis], basis: Basis, loads: Mappi
     """Cores of each of its hosts that others use: workloads on its system, at the rates that are asked for, and by
     other systems there, also if they are idle."""
     own = sum(demand(one, loads) for name, one in bases.items() if one.system == basis.system and name != basis.name)
+    is_idle = not any(loads.get(name, 0.0) > 0 for name, one in bases.items() if one.system != basis.system)
+    if is_idle and basis.body.others > 0 and _neighbours(now.experiment, basis.system) == _neighbours(basis.first.experiment, basis.system):
+        # As they were there when it was measured: what is fixed of their own law is more, since threads that have nothing to do rest.
+        return own + basis.body.others
     return own + _of_systems(now, bases, basis.system, loads)
+
+
+def _neighbours(experiment: Experiment, system: str) -> dict[str, int]:
+    """Other systems on a system's hosts, with the number of hosts that they share."""
+    present = experiment.systems.present()
+    own = set(present[system].hosts)
+    shared = {name: len(own & set(other.hosts)) for name, other in present.items() if name != system}
+    return {name: count for name, count in shared.items() if count}
 
 
 def _of_systems(now: Asked, bases: Mapping[str, Basis], system: str, loads: Mapping[str, float]) -> float:

@@ -122,15 +122,16 @@ def _need(bases: Sequence[Basis], rates: Mapping[str, float], ask: Ask, hosts: i
     for one in bases:
         rate, body = rates[one.name], one.body
         # On fewer hosts than copies each has one: the others wait until there are more again.
-        copies = min(one.spec.copies, hosts)
-        spec = one.spec if one.spec.copies <= hosts else one.spec.model_copy(update={"replication": copies})
-        work = Applied(spec, hosts, body.ride).work(rate, is_closed=False, on_busiest=True)
+        spec = one.spec if one.spec.copies <= hosts else one.spec.model_copy(update={"replication": hosts})
+        applied = Applied(spec, hosts, body.ride)
+        work = applied.work(rate, is_closed=False, on_busiest=True)
         unknown = unknown or inseparable(body, work.drivers) is not None
         cores += body.demands.cores(work.drivers) - body.demands.fixed
         link_in, link_out = link_in + work.into * body.into, link_out + work.out * body.out
         written += work.written * body.written
-        kept = rate * one.law.kept_share(one.spec) * one.spec.operation_bytes * ask.retain_s
-        stored += one.law.data_bytes(spec, hosts) + kept * copies / hosts
+        # What is kept is what is written, once for each copy; copies are spread more evenly than what is led.
+        kept = applied.work(rate, is_closed=False).written * one.law.kept_share(one.spec)
+        stored += one.law.data_bytes(spec, hosts) + kept * ask.retain_s
     return cores / ask.speed, max(link_in, link_out), written, stored, float(unknown)
 
 

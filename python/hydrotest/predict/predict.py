@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -13,7 +13,7 @@ from hydrotest.analysis.bottleneck.use import NEAR_CEILING
 from hydrotest.analysis.demand.body import Applied, Body
 from hydrotest.errors import BadInputError
 from hydrotest.kinds.registry import WORKLOADS
-from hydrotest.predict.answer import Answer, Job, Moved, Prediction, Refused, Together, Why, Zone
+from hydrotest.predict.answer import Answer, Capacity, Job, Moved, Prediction, Refused, Together, Why, Zone
 from hydrotest.predict.at_load import latency_of
 from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond, combined, zone_of
 from hydrotest.predict.basis import DISK, MEMORY_SHARE, NETWORK, Basis, basis_of, calibration
@@ -39,6 +39,8 @@ BYTES_ONLY = {"network": 0.03, "disk": 0.25}
 machine: in a short run the page cache takes what is written."""
 WIDE_MAX = 10.0
 """Times the lower end of an interval that its upper end may be: a wider one says nothing."""
+CAPACITIES_MAX = 24
+"""Numbers of hosts of which the limit is shown, about."""
 NEEDED_MIN = 0.5
 """Share of the cores that an operation's law must have at a limit by an objective: below it something else bound."""
 
@@ -129,7 +131,8 @@ def _predict(
         return refused(Why.MEMORY, [basis.name])
     moved = [one.row(scores) for one in _all_numbers(basis, question) if one.is_moved]
     # A system that got faster while it was measured has no one rate: half of that is how far its mean may be off.
-    low, high = _interval(scene, moved, math.expm1(combined([math.log1p(max(CPU_ONLY, own_error)), body.drift / 2])))
+    law = math.expm1(combined([math.log1p(max(CPU_ONLY, own_error)), body.drift / 2]))
+    low, high = _interval(scene, moved, law)
     is_wide = low <= 0 or high > WIDE_MAX * low
     if is_wide and by == SATURATED and measured and not moved and not scene.others_cores:
         # The law separates too little; but this is what was measured, and its own windows show how far it may be off.
@@ -148,9 +151,29 @@ def _predict(
         at_least=body.unexplained is not None and not body.is_full_seen, zone=_zone(basis, question), binds=binds[0],
         is_certain=following is None or following.rate > high, next=following, uses=scene.uses(limit),
         prices=scene.prices() if is_more_known else [], twice=twice(scene) if is_more_known else None,
+        capacity=list(_capacities(scene, basis, question, law, scores)),
         moved=moved, is_soft=body.is_soft, unsettled=_unsettled(runs, body), drift=body.drift, windows=body.demands.windows, fit_error=body.demands.error,
         latency=latency, no_latency=no_latency, at={one.axis: one.value for one in basis.numbers}, alike=_alike(basis),
     )  # fmt: skip
+
+
+def _capacities(scene: Scene, basis: Basis, question: Question, law: float, scores: Scores) -> Iterator[Capacity]:
+    """The limit on other numbers of hosts, as far as the runs show what it takes there."""
+    axis = f"{basis.system}.hosts"
+    own = next(one for one in basis.numbers if one.axis == axis)
+    most = int(REFUSED * max(own.measured))
+    for hosts in sorted(
+        {round(most ** (at / CAPACITIES_MAX)) for at in range(CAPACITIES_MAX + 1)}
+        | {basis.hosts}
+        | set(range(1, min(most, CAPACITIES_MAX) + 1))
+    ):
+        there = replace(scene, applied=replace(scene.applied, hosts=hosts))
+        limit = there.limit() if there.binds() and basis.spec.copies <= hosts else 0.0
+        if limit <= 0 or inseparable(basis.body, there.applied.work(limit, is_closed=there.is_closed).drivers) is not None:
+            continue
+        numbers = [replace(one, value=float(hosts)) if one.axis == axis else one for one in _all_numbers(basis, question)]
+        low, high = _interval(there, [one.row(scores) for one in numbers if one.is_moved], law)
+        yield Capacity(hosts=hosts, limit=limit, low=low, high=high, resource=there.binds()[0].resource)
 
 
 def _together(
@@ -213,7 +236,7 @@ def _scene(basis: Basis, others_cores: float, question: Question) -> tuple[Scene
     objective, original = first.limits.get(basis.name), first.experiment.workloads.get(basis.name)
     if objective is not None and original is not None:
         hosts = len(first.experiment.systems.present()[basis.system].hosts)
-        then = Scene(body, Applied(original, hosts, body.ride), first.has[basis.system], False, 1.0)
+        then = Scene(body, Applied(original, hosts, body.ride), first.has[basis.system], False, 1.0, body.others)
         share = {use.resource: use.share for use in then.uses(objective)}
         # Where a link or a disk bound, nothing shows how much of the cores could have been used.
         is_by_bytes = max(share.get(Resource.NETWORK, 0.0), share.get(Resource.DISK, 0.0)) >= NEAR_CEILING

@@ -88,7 +88,7 @@ def _check(bases: Sequence[Basis], ask: Ask) -> None:
     """Raises `BadInputError` for what no number of machines could give."""
     for one in bases:
         lost = {"none": 0, "host": 1, "zone": math.ceil(one.spec.copies / ask.zones)}[ask.lost]
-        needed = one.law.copies_needed(one.spec)
+        needed = one.copies_needed
         if lost and one.spec.copies - lost < needed:
             raise BadInputError(f"{one.name} has {one.spec.copies} {'copy' if one.spec.copies == 1 else 'copies'} and needs {needed}: it does not survive a {ask.lost}",
                                 "Write `--survive none`, or measure it with more copies.")  # fmt: skip

@@ -170,13 +170,25 @@ def generator_sheet(summary: Summary) -> Table:
             show_bytes(row.memory_bytes) if row.memory_bytes else NONE,
             decimal(row.run_delay_pct, 1),
             decimal(row.wait_p99_ms, 2),
+            NONE if row.arrivals_by_kernel is None else "kernel" if row.arrivals_by_kernel else "generator",
             yes_no(row.has_room),
         ]
         for row in summary.generator
     ]
     return Table(
         "Generator",
-        ["workload", "tenancy", "client", "CPU-s per million", "busiest thread %", "memory", "run delay %", "wait p99 ms", "had room"],
+        [
+            "workload",
+            "tenancy",
+            "client",
+            "CPU-s per million",
+            "busiest thread %",
+            "memory",
+            "run delay %",
+            "wait p99 ms",
+            "answers timed by",
+            "had room",
+        ],
         rows,
         lead=("workload", "tenancy", "busiest thread %", "run delay %", "wait p99 ms", "had room"),
     )

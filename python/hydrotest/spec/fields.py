@@ -115,6 +115,14 @@ DurationS = Annotated[
     _at_most(30 * 86_400, "30 d"),
     written(units.DURATION_PATTERN, "50 ms"),
 ]
+SpanS = Annotated[
+    float,
+    BeforeValidator(units.duration_s),
+    AfterValidator(_positive),
+    _at_most(3650 * 86_400, "3,650 d"),
+    written(units.DURATION_PATTERN, "30 d"),
+]
+"""A duration that no run could have."""
 Count = Annotated[
     int,
     BeforeValidator(units.count),
@@ -136,3 +144,30 @@ Multiple = Annotated[float, BeforeValidator(units.multiple), written(units.SHARE
 Port = Annotated[int, Field(ge=1, le=65535)]
 PropertyValue = bool | int | float | str
 """A server property's value, passed through in the server's form."""
+
+DAY_S = 86_400.0
+_CLOCK = re.compile(r"^(\d{1,2}):(\d{2})(?::(\d{2}))?$")
+_MOMENT = re.compile(r"^(?:(\d{1,3}) ?d)? ?(\d{1,2}:\d{2}(?::\d{2})?)?$")
+
+
+def _clock(text: str) -> float:
+    found = _CLOCK.match(text)
+    if found is None or int(found[1]) > 23 or int(found[2]) > 59 or int(found[3] or 0) > 59:
+        raise ValueError(f"{text!r} is no time of day; write e.g. '20:00'")
+    return int(found[1]) * 3600.0 + int(found[2]) * 60.0 + int(found[3] or 0)
+
+
+def _moment(value: Any) -> Any:
+    """`3d 20:05`, `20:05`, `90 s`: seconds since the simulation began."""
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is no moment; write e.g. '3d 20:05' or '90 s'")
+    found = _MOMENT.match(value.strip())
+    if found is None or not found[0]:
+        return units.duration_s(value)
+    return int(found[1] or 0) * DAY_S + (_clock(found[2]) if found[2] else 0.0)
+
+
+TimeOfDay = Annotated[float, BeforeValidator(lambda value: _clock(str(value))), written(r"^[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?$", "20:00")]
+"""Seconds since midnight."""
+Moment = Annotated[float, BeforeValidator(_moment), written(r"^.+$", "3d 20:05")]
+"""Seconds since the simulation began."""

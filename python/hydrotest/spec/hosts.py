@@ -23,6 +23,8 @@ Sudo = Literal["never", "generators", "all"]
 """What of hydrotest runs as root on a machine of its own."""
 WholeCores = Annotated[str, Field(pattern=r"^(whole|[1-9][0-9]{0,3} whole)$")]
 """`whole`, or a number of them."""
+BURST_S_MAX = 270.0
+"""The kernel keeps a burst as the time that its bytes take at the sustained speed, in 2³² steps of 64 ns."""
 QUOTA_PERIOD_S = 0.1
 """An emulated host's cores are a quota of CPU time in each such period. This length delivers nearly the full
 quota (99 % seen; 80 % at 10 ms)."""
@@ -133,6 +135,15 @@ class LocalHost(Whole):
         return self.address
 
 
+class Burst(Model):
+    """More than what a link sustains, for a while: the machines of clouds have it."""
+
+    network: BitsPerS = Field(description="What the link carries until the burst is spent, e.g. 200 Mbit/s.")
+    size: SizeBytes = Field(
+        description="How much passes beyond `network` of the host until it is spent, e.g. 400 MB. What the link does not use fills it again."
+    )
+
+
 class NetnsHost(Placed):
     """A host that is emulated on this machine: a network namespace with its own address, and a share of the
     machine. Needs root."""
@@ -148,6 +159,20 @@ class NetnsHost(Placed):
                                                     "separate file system. The machine's disk if not given.")  # fmt: skip
     disk_size: SizeBytes = Field(16 * GIB, description="Size of that disk; its file grows with what is written.")
     network: BitsPerS | None = Field(None, description="Speed of its link in each direction, e.g. 1 Gbit/s; unbounded if not given.")
+    burst: Burst | None = Field(
+        None, description="What its link carries in each direction beyond `network`, until it is spent. Full at first."
+    )
+
+    @model_validator(mode="after")
+    def _bursts_beyond(self) -> NetnsHost:
+        if self.burst is not None and (self.network is None or self.burst.network <= self.network):
+            raise ValueError(
+                "a burst goes beyond `network`, which is what the link sustains; write e.g. network: 50 Mbit/s, burst: {network: 200 Mbit/s, size: 400 MB}"
+            )
+        if self.burst is not None and self.network is not None and self.burst.size * 8 / self.network > BURST_S_MAX:
+            raise ValueError(f"what `network` sustains would take more than {BURST_S_MAX:g} s for a burst of that size, which is more than the kernel "
+                             f"counts; write at most {show_bytes(BURST_S_MAX * self.network / 8)}")  # fmt: skip
+        return self
 
     is_emulated: ClassVar[bool] = True
     reach: ClassVar[Literal["loopback", "emulated", "real"]] = "emulated"
@@ -200,7 +225,10 @@ class NetnsHost(Placed):
 
     @property
     def link(self) -> str:
-        return f"{self.network / 1e6:,.4g} Mbit/s" if self.network is not None else "unbounded"
+        if self.network is None:
+            return "unbounded"
+        burst = "" if self.burst is None else f", {self.burst.network / 1e6:,.4g} until {show_bytes(self.burst.size)} beyond"
+        return f"{self.network / 1e6:,.4g} Mbit/s{burst}"
 
 
 class Remote(Whole):

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from hydrotest.errors import BadInputError
+from hydrotest.spec.base import Model
 from hydrotest.spec.check import check_files, check_references, memory_needed
 from hydrotest.spec.fleet import with_hosts
 from hydrotest.spec.lines import Document, Path_, read_document
@@ -57,12 +58,12 @@ def experiment_of(document: Document, *, opens_files: bool = True) -> Experiment
     return experiment
 
 
-def translated(error: ValidationError, document: Document) -> BadInputError:
-    """The first error in the order of the file, in our words."""
+def translated(error: ValidationError, document: Document, root: type[Model] = Experiment) -> BadInputError:
+    """The first error in the order of the file, in our words. `root`: the model of the whole file."""
     details = sorted(error.errors(), key=lambda detail: document.line(_place(detail["loc"], document)))
     first = details[0]
     place = _place(first["loc"], document)
-    message, hint = _words(first, place)
+    message, hint = _words(first, place, root)
     return BadInputError(message, hint, file=document.file_of(place), line=document.line(place))
 
 
@@ -75,14 +76,14 @@ def _place(loc: Iterable[str | int], document: Document) -> Path_:
     return path
 
 
-def _words(detail: ErrorDetails, place: Path_) -> tuple[str, str | None]:
+def _words(detail: ErrorDetails, place: Path_, root: type[Model]) -> tuple[str, str | None]:
     name = ".".join(str(part) for part in place) or "the file"
     kind = detail["type"]
     if kind == "extra_forbidden":
         key = str(detail["loc"][-1])
-        return f"unknown key {shown(key)} in {_parent(place)}", _similar(key, detail)
+        return f"unknown key {shown(key)} in {_parent(place)}", _similar(key, detail, root)
     if kind == "missing":
-        return f"{name} is missing the key {detail['loc'][-1]!r}", _meaning(detail)
+        return f"{name} is missing the key {detail['loc'][-1]!r}", _meaning(detail, root)
     if kind == "union_tag_not_found":
         return f"{name} is missing the key {_tag(detail)!r}", f"It is one of {_tags(detail)}."
     if kind == "union_tag_invalid":
@@ -95,14 +96,14 @@ def _words(detail: ErrorDetails, place: Path_) -> tuple[str, str | None]:
         message, _, remedy = message.partition("; write ")
         return f"{name}: {message}" + ("" if given in message else f" (given: {given})"), f"Write {remedy}." if remedy else None
     if kind == "less_than_equal":
-        return f"{name}: must be at most {detail.get('ctx', {}).get('le'):,} (given: {given})", _meaning(detail)
+        return f"{name}: must be at most {detail.get('ctx', {}).get('le'):,} (given: {given})", _meaning(detail, root)
     if kind == "literal_error":
         return f"{name}: {given} is not known", f"It is {detail.get('ctx', {}).get('expected')}."
     if kind in ("model_attributes_type", "model_type", "dict_type"):
-        return f"{name} must be settings, one key in each line or in braces (given: {given})", _example(detail)
+        return f"{name} must be settings, one key in each line or in braces (given: {given})", _example(detail, root)
     if kind == "list_type":
         return f"{name} must be a list (given: {given})", "Write it in brackets: [one, another]."
-    return f"{name}: {detail['msg'][0].lower()}{detail['msg'][1:]} (given: {given})", _meaning(detail)
+    return f"{name}: {detail['msg'][0].lower()}{detail['msg'][1:]} (given: {given})", _meaning(detail, root)
 
 
 def shown(value: Any) -> str:
@@ -132,22 +133,22 @@ def _parent(place: Path_) -> str:
     return ".".join(str(part) for part in place[:-1]) or "the experiment"
 
 
-def _meaning(detail: ErrorDetails) -> str | None:
+def _meaning(detail: ErrorDetails, root: type[Model]) -> str | None:
     """The purpose of a key that is missing or has a wrong value."""
     *above, key = detail["loc"]
-    field = model_at(above).model_fields.get(str(key))
+    field = model_at(above, root).model_fields.get(str(key))
     return None if field is None or field.description is None else f"Write `{key}: …`: {field.description}"
 
 
-def _example(detail: ErrorDetails) -> str:
+def _example(detail: ErrorDetails, root: type[Model]) -> str:
     """The keys that settings must have, or may."""
-    fields = model_at(detail["loc"]).model_fields
+    fields = model_at(detail["loc"], root).model_fields
     needed = [key for key, field in fields.items() if field.is_required() and key != SHORT]
     return f"Write {{{', '.join(f'{key}: …' for key in needed or sorted(set(fields) - {SHORT})[:3])}}}."
 
 
-def _similar(key: str, detail: ErrorDetails) -> str:
+def _similar(key: str, detail: ErrorDetails, root: type[Model]) -> str:
     """The known key of this part of the file that is nearest to an unknown one, or all known keys."""
-    known = sorted(set(model_at(detail["loc"][:-1]).model_fields) - {SHORT})
+    known = sorted(set(model_at(detail["loc"][:-1], root).model_fields) - {SHORT})
     close = difflib.get_close_matches(key, known, n=1)
     return f"Did you mean {close[0]!r}?" if close else f"Known keys here are {', '.join(known)}."

@@ -54,10 +54,10 @@ def tags(discriminator: str) -> list[str]:
     return [tag for model in every_model() if (tag := tag_of(model, discriminator)) is not None]
 
 
-def model_at(loc: Iterable[str | int]) -> type[Model]:
-    """The innermost model of a pydantic location, in which names of choices stand between the keys; the first
+def model_at(loc: Iterable[str | int], root: type[Model] = Experiment) -> type[Model]:
+    """The innermost model of a pydantic location in a `root`, in which names of choices stand between the keys; the first
     choice where none is named."""
-    model: type[Model] = Experiment
+    model = root
     choices: list[type[Model]] = []
     to_skip = 0
     for part in loc:

@@ -26,6 +26,9 @@ _QUANTITIES = {
     fields.Count: "count, e.g. `6`, `100K`", fields.RatePerS: "rate per second, e.g. `100K`",
     fields.BitsPerS: "speed, e.g. `1 Gbit/s`, `200 MB/s`", fields.Fraction: "fraction, e.g. `5 %`",
     fields.Share: "share, `0` to `1` or `100 %`",
+    fields.Multiple: "multiple, e.g. `0.5`, `50 %`", fields.SpanS: "duration, e.g. `40 min`, `30 d`",
+    fields.TimeOfDay: "time of day, e.g. `20:00`",
+    fields.Moment: "moment, e.g. `3d 20:05`, `90 s`",
     fields.Name: "name", fields.NamesField: "name, or list of names",
     fields.TextsField: "text, or list of texts", fields.Port: "port",
     KeysField: "`sequential(a, b)`, `uniform(a, b)`, `gaussian(a, b)`, `zipf(a, b)`, `exp(a, b)`, `weibull(a, b, k)` or `{file: …}`",
@@ -104,14 +107,19 @@ def reference() -> str:
     return "\n".join(out)
 
 
+def described(model: type[base.Model], title: str | None = None) -> list[str]:
+    """A model's lines: what it is, and a table of its keys."""
+    return _table(model, named=title is not None, title=title)
+
+
 def _paragraph(text: str) -> str:
     return textwrap.fill(" ".join(text.split()), COLUMNS, break_on_hyphens=False)
 
 
-def _table(model: type[base.Model], named: bool) -> list[str]:
-    head = [*([f"### {_title(model)}"] if named else []), _paragraph(model.__doc__ or ""), ""]
+def _table(model: type[base.Model], named: bool, title: str | None = None) -> list[str]:
+    head = [*([f"### {title or _title(model)}"] if named else []), _paragraph(model.__doc__ or ""), ""]
     rows = [
-        f"| `{name}` | {_type(field)} | {_default(field)} | {field.description or ''} |"
+        f"| `{field.alias or name}` | {_type(field)} | {_default(field)} | {field.description or ''} |"
         for name, field in model.model_fields.items()
         if name not in ("kind", "test", "connect") and name not in getattr(model, "refused", ())
     ]
@@ -194,6 +202,10 @@ def default_of(field: FieldInfo) -> str | None:
             (size, unit) for size, unit in ((60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if value % size < size * 1e-9
         )
         return f"{value / size:g} {unit}"
+    if kind == _QUANTITIES[fields.SpanS]:
+        return f"{value / fields.DAY_S:g} d"
+    if kind == _QUANTITIES[fields.TimeOfDay]:
+        return f"{value // 3600:02.0f}:{value % 3600 // 60:02.0f}"
     if kind == _QUANTITIES[kafka_produce.Acks]:
         return "all"
-    return f"{value:.0%}" if kind == _QUANTITIES[fields.Fraction] else str(value)
+    return f"{value:.0%}" if kind in (_QUANTITIES[fields.Fraction], _QUANTITIES[fields.Share]) else str(value)

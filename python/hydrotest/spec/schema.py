@@ -27,14 +27,14 @@ _BOUNDS = {"le": "maximum", "ge": "minimum", "lt": "exclusiveMaximum", "gt": "ex
 _NUMBER = r"^\s*[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?\s*$"
 
 
-def schema() -> str:
-    """The schema as text.
+def schema(root: type[BaseModel] = Experiment, title: str = "hydrotest experiment") -> str:
+    """The schema as text; `root`: the model of the whole file.
 
     It accepts each way of writing that `load_experiment` accepts. It does not check what takes more than one key: names
     that must exist, replicas that need hosts.
     """
-    head = {"$schema": DIALECT, "title": "hydrotest experiment"}
-    found = Experiment.model_json_schema(schema_generator=_Generator)
+    head = {"$schema": DIALECT, "title": title}
+    found = root.model_json_schema(schema_generator=_Generator)
     return json.dumps({**head, **found}, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -52,7 +52,8 @@ class _Generator(GenerateJsonSchema):
         if SHORT in found["properties"]:
             del found["properties"][SHORT]
             found["required"] = [key for key in found["required"] if key != SHORT]
-        found["properties"] = {name: _described(one, model.model_fields[name]) for name, one in found["properties"].items()}
+        fields = {field.alias or name: field for name, field in model.model_fields.items()}
+        found["properties"] = {name: _described(one, fields[name]) for name, one in found["properties"].items()}
         return found
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -265,6 +265,13 @@ class Scheduled(RatedWorkload):
 
     arrivals: ArrivalsField = Field(
         Arrivals(), description="How operations arrive at a given rate: `even`, `poisson` (as from many clients) or `bursts(100)`."
+    )
+
+    wakes: Literal["send", "answer"] | None = Field(
+        None,
+        description="When a native generator wakes at a given rate: only to send (`send`), since the kernel says when answers came meanwhile; or also "
+        "for each answer (`answer`), as it does where the kernel does not say so: with TLS, or pages. If not given: `send` of Kafka, `answer` of "
+        "Cassandra.",
     )
 
     is_scheduled: ClassVar[bool] = True

@@ -20,6 +20,10 @@ class Generator(Row):
     busiest_thread_pct: Number | None = Field(description="Share of a core that its busiest thread used.")
     run_delay_pct: Number | None = Field(None, description="Share of the time in which its threads waited for a core.")
     wait_p99_ms: Number | None = Field(description="How late it started operations, 99th percentile; null in a closed loop.")
+    arrivals_by_kernel: bool | None = Field(
+        None,
+        description="True: the kernel said when answers came, and the generator woke only to send; false: it woke for each; null: not known.",
+    )
     memory_bytes: Count | None = Field(None, description="The most memory that it used.")
     has_room: bool | None = Field(description="True: it was not the limit.")
     lacks: list[Lack] = Field(default_factory=list, description="What it had too little of, as codes and figures.")

@@ -56,6 +56,8 @@ pub(crate) struct Findings {
     pub(crate) cap_hits: u64,
     pub(crate) overflows: u64,
     pub(crate) gave_up: bool,
+    /// The kernel said when answers came.
+    pub(crate) is_stamped: bool,
     pub(crate) missing: u64,
     pub(crate) corrupted: u64,
     /// Pages of reads beyond the first of each.

@@ -248,12 +248,33 @@ impl Connection {
     }
 
     /// Reads the answers that have arrived, and passes on each with the number of its operation (none for
-    /// `Prepared`). An error if the connection is lost or out of step.
-    pub(crate) fn receive(&mut self, mut each: impl FnMut(Option<u64>, Answer<'_>)) -> Result<()> {
+    /// `Prepared`), and when it came. An error if the connection is lost or out of step.
+    pub(crate) fn receive(&mut self, each: impl FnMut(Option<u64>, Answer<'_>, u64)) -> Result<()> {
         let address = self.address;
         self.socket
             .receive()
             .with_context(|| format!("connection to node {address} was lost"))?;
+        self.take(each)
+    }
+
+    /// The same one by one, so that each has its own time.
+    pub(crate) fn receive_one_by_one(&mut self, mut each: impl FnMut(Option<u64>, Answer<'_>, u64)) -> Result<()> {
+        let address = self.address;
+        loop {
+            let received = self.socket.received();
+            let missing = frame_bytes(received).unwrap_or(HEADER_BYTES) - received.len();
+            let came = self.socket.receive_at_most(missing);
+            if !came.with_context(|| format!("connection to node {address} was lost"))? {
+                return Ok(());
+            }
+            self.take(&mut each)?;
+        }
+    }
+
+    /// Takes the answers that were read.
+    fn take(&mut self, mut each: impl FnMut(Option<u64>, Answer<'_>, u64)) -> Result<()> {
+        let address = self.address;
+        let arrived_ns = self.socket.arrived_ns();
         let mut at = 0;
         while let Some((stream, response, length)) = frame::take(&self.socket.received()[at..])? {
             at += length;
@@ -263,20 +284,18 @@ impl Connection {
             let out = place.map_or(Out::Nothing, |place| std::mem::replace(place, Out::Nothing));
             match (out, response) {
                 (Out::Nothing, other) => bail!("node {address} sent an answer on a free stream: {other:?}"),
-                (Out::Operation(number), response) => each(Some(number), answer(response)),
+                (Out::Operation(number), response) => each(Some(number), answer(response), arrived_ns),
                 (Out::Prepare(statement), Response::Prepared(preparation)) => {
                     self.prepared[statement] = prepared(preparation, self.config.execution)?;
-                    each(None, Answer::Prepared);
+                    each(None, Answer::Prepared, arrived_ns);
                 }
                 (Out::Prepare(_), other) => bail!("node {address} does not prepare a statement again: {other:?}"),
             }
             self.free.push(stream);
         }
         self.socket.consume(at);
-        let received = self.socket.received();
-        if received.len() >= HEADER_BYTES {
-            let length = u32::from_be_bytes([received[5], received[6], received[7], received[8]]) as usize;
-            self.socket.expect(HEADER_BYTES + length);
+        if let Some(bytes) = frame_bytes(self.socket.received()) {
+            self.socket.expect(bytes);
         }
         Ok(())
     }
@@ -288,6 +307,12 @@ impl Connection {
             _ => None,
         })
     }
+}
+
+/// Bytes of a frame that has begun; None before its header is there.
+fn frame_bytes(received: &[u8]) -> Option<usize> {
+    let length = received.get(5..HEADER_BYTES)?;
+    Some(HEADER_BYTES + u32::from_be_bytes(length.try_into().ok()?) as usize)
 }
 
 fn prepared(preparation: Preparation<'_>, execution: Execution) -> Result<Prepared> {

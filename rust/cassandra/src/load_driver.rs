@@ -87,6 +87,7 @@ fn prepared(
 fn merge(parts: Vec<Findings>, statements: &[Statement], outcome: &mut Outcome) {
     let (mut acked, mut attempted) = (Runs::default(), Runs::default());
     let (mut missing, mut corrupted, mut checked, mut further_pages) = (0, 0, 0, 0);
+    let mut stamped = false;
     let mut answered: BTreeMap<&str, u64> = statements.iter().map(|one| (one.name.as_str(), 0)).collect();
     let writes = statements.iter().filter(|one| one.is_write);
     let mut not_applied: BTreeMap<&str, u64> = writes.map(|one| (one.name.as_str(), 0)).collect();
@@ -99,6 +100,7 @@ fn merge(parts: Vec<Findings>, statements: &[Statement], outcome: &mut Outcome) 
         outcome.completed_late += part.completed_late;
         outcome.overflows += part.overflows;
         outcome.gave_up |= part.gave_up;
+        stamped |= part.is_stamped;
         outcome.counts.cap_hits += part.cap_hits;
         missing += part.missing;
         corrupted += part.corrupted;
@@ -123,7 +125,7 @@ fn merge(parts: Vec<Findings>, statements: &[Statement], outcome: &mut Outcome) 
     outcome.extra = serde_json::json!({
         "acked_keys": acked.to_vec(), "attempted_keys": attempted.to_vec(),
         "missing_reads": missing, "corrupted_reads": corrupted, "checked_reads": checked, "unchecked": unchecked,
-        "further_pages": further_pages,
+        "further_pages": further_pages, "arrivals_by_kernel": stamped,
         "answered": answered, "not_applied": not_applied,
         "conditional": statements.iter().filter(|one| one.is_conditional).map(|one| &one.name).collect::<Vec<_>>(),
     });

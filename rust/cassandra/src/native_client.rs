@@ -17,6 +17,7 @@ use hydrotest_core::schedule::Schedule;
 use hydrotest_core::socket::wait;
 use hydrotest_core::splitmix::mix;
 use hydrotest_core::trial::Window;
+use hydrotest_core::wire::{LoadModel, LoadSettings};
 
 use self::connection_pool::{ConnectionPool, PoolSize};
 use crate::account::{Account, Answer, Findings, Found, Operation, Recorders, operations_of};
@@ -28,8 +29,13 @@ use crate::row_values::{RowValues, Tables};
 use crate::session::consistency;
 use crate::settings::{CqlSettings, Serial};
 
-/// From this tick on, the thread sleeps from tick to tick, rather than wake for each answer.
+/// From this tick on, the thread sleeps from tick to tick, rather than wake for each answer, also where the kernel does not
+/// say when they came.
 const SLEEPS_FROM_NS: u64 = 1_000_000;
+/// Where it does, the thread sleeps until it sends next, or so long: operations time out, and connections are lost.
+const SLEEP_NS_MAX: u64 = 5_000_000;
+/// Up to this rate of a thread its answers are read one by one, each with its time; beyond it one wake-up is for many.
+const LEAN_RATE_MAX: f64 = 20_000.0;
 /// How long to wait for answers after the load has ended.
 const DRAIN_NS: u64 = 15_000_000_000;
 const SERVE_NS: u64 = 5_000_000;
@@ -116,6 +122,8 @@ impl NativeClient {
             writer: self.settings.writer + self.share as u32,
             timeout_ns: self.settings.request_timeout_ms * 1_000_000,
             tick_ns: self.settings.tick_us * 1_000,
+            is_lean: self.settings.page_rows.is_none() && !self.settings.each_answer && is_slow(load),
+            slept: false,
             values: self.values,
             pool: self.pool,
             key: BytesMut::new(),
@@ -143,9 +151,21 @@ impl NativeClient {
         }
         let mut found = target.account.take_found();
         (found.samples, found.untold) = target.values.take_samples();
+        found.is_stamped = target.slept;
         found.cap_hits = driven.cap_hits;
         found.gave_up = driven.gave_up;
         found
+    }
+}
+
+/// Whether a thread starts so few operations that their answers may be read one by one.
+fn is_slow(load: &LoadSettings) -> bool {
+    match &load.model {
+        LoadModel::Open { rate_per_s, .. } => rate_per_s / f64::from(load.shares) <= LEAN_RATE_MAX,
+        LoadModel::Profile { stretches } => stretches
+            .iter()
+            .all(|one| one.from_per_s.max(one.to_per_s) / f64::from(load.shares) <= LEAN_RATE_MAX),
+        LoadModel::Closed { .. } => false,
     }
 }
 
@@ -165,6 +185,10 @@ struct NativeTarget {
     writer: u32,
     timeout_ns: u64,
     tick_ns: u64,
+    /// Answers may be taken later than they come, where the kernel says when that was.
+    is_lean: bool,
+    /// They were.
+    slept: bool,
     pool: ConnectionPool,
     /// Buffer for partition keys.
     key: BytesMut,
@@ -234,6 +258,15 @@ impl NativeTarget {
         }
     }
 
+    /// How long the thread may sleep with operations in flight; None: it wakes for each answer. Where pages follow one another,
+    /// an answer is what the next request waits for.
+    fn sleep_ns_max(&self) -> Option<u64> {
+        if self.is_lean && self.pool.may_sleep() {
+            return Some(SLEEP_NS_MAX);
+        }
+        (self.tick_ns >= SLEEPS_FROM_NS).then_some(self.tick_ns)
+    }
+
     /// Sends the collected frames, and takes answers until `until_ns` or, with `return_early`, until one
     /// arrives.
     fn exchange(&mut self, until_ns: u64, return_early: bool) {
@@ -249,8 +282,9 @@ impl NativeTarget {
                 }
             }
             let mut left = until_ns.saturating_sub(monotonic_ns());
-            if self.tick_ns >= SLEEPS_FROM_NS && !return_early && self.in_flight > 0 {
-                std::thread::sleep(Duration::from_nanos(left.min(self.tick_ns)));
+            if let Some(most) = self.sleep_ns_max().filter(|_| !return_early && self.in_flight > 0) {
+                std::thread::sleep(Duration::from_nanos(left.min(most)));
+                self.slept |= self.is_lean;
                 left = 0;
             }
             let sockets = (0..self.pool.len()).map(|index| self.pool.connection(index).map(Connection::socket));
@@ -272,22 +306,25 @@ impl NativeTarget {
         let Some(mut connection) = self.pool.take(index) else {
             return;
         };
-        let received = connection.receive(|number, answer| {
-            let now = monotonic_ns();
-            match (number, answer) {
-                (Some(number), connection::Answer::Void) => self.end(number, Answer::Written, now),
-                (Some(number), connection::Answer::Rows(rows)) => {
-                    if let Some(operation) = self.operation(number) {
-                        self.take_rows(number, operation, rows, now);
-                    }
+        let one_by_one = self.is_lean && connection.socket().is_stamped();
+        let each = |number: Option<u64>, answer: connection::Answer<'_>, now: u64| match (number, answer) {
+            (Some(number), connection::Answer::Void) => self.end(number, Answer::Written, now),
+            (Some(number), connection::Answer::Rows(rows)) => {
+                if let Some(operation) = self.operation(number) {
+                    self.take_rows(number, operation, rows, now);
                 }
-                (Some(number), connection::Answer::Refused(refusal)) => {
-                    self.end(number, Answer::Failed(refusal.name().into()), now);
-                }
-                (Some(number), _) => self.forgotten.push((index, number)),
-                (None, _) => {}
             }
-        });
+            (Some(number), connection::Answer::Refused(refusal)) => {
+                self.end(number, Answer::Failed(refusal.name().into()), now);
+            }
+            (Some(number), _) => self.forgotten.push((index, number)),
+            (None, _) => {}
+        };
+        let received = if one_by_one {
+            connection.receive_one_by_one(each)
+        } else {
+            connection.receive(each)
+        };
         self.pool.put_back(index, connection);
         match received {
             Ok(()) => {

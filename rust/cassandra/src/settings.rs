@@ -106,6 +106,9 @@ pub struct CqlSettings {
     /// From 1 ms on, answers are also taken only that often. That costs least CPU, and adds up to as much to
     /// response times.
     pub tick_us: u64,
+    /// Wake for each answer, though the kernel says when they came.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub each_answer: bool,
     /// Answers of each statement that asks for the nearest vectors, of which the recall is found out at the end; None: it is
     /// not told.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -20,6 +20,16 @@ pub fn wall_ns() -> u64 {
     read_ns(ClockId::Realtime).saturating_add_signed(own_ahead_ns())
 }
 
+/// The monotonic reading of a stamp of the kernel's wall clock, which is not before `earliest_ns`, however the clock was set
+/// meanwhile. A pause between the two readings makes it later, never earlier.
+pub fn came_ns(stamp_ns: u64, earliest_ns: u64) -> u64 {
+    let wall = read_ns(ClockId::Realtime);
+    let now = monotonic_ns();
+    now.saturating_sub(wall.saturating_sub(stamp_ns))
+        .max(earliest_ns)
+        .min(now)
+}
+
 fn own_ahead_ns() -> i64 {
     static GIVEN: OnceLock<Option<String>> = OnceLock::new();
     static AHEAD_NS: OnceLock<i64> = OnceLock::new();

@@ -64,6 +64,12 @@ pub trait Target {
     /// the schedule's; without one they are `now_ns`.
     fn start(&mut self, first: u64, count: u64, schedule: Option<&Schedule>, now_ns: u64) -> Result<(), Self::Error>;
 
+    /// When operation `first` is to be started, and with it those that are due by then: where it waits to go with others, later
+    /// than it is due.
+    fn goes_ns(&self, schedule: &Schedule, first: u64) -> u64 {
+        schedule.intended_ns(first)
+    }
+
     /// Sends and receives, and returns at `until_ns` or, in a closed loop, as soon as an operation has
     /// completed.
     fn serve(&mut self, until_ns: u64, return_early: bool) -> Result<(), Self::Error>;
@@ -154,16 +160,28 @@ pub fn drive<T: Target>(target: &mut T, pace: Pace, limits: Limits, stop: &Atomi
             driven.started += count;
         }
         let until = match schedule {
-            Some(schedule) => schedule.intended_ns(driven.started).max(now + limits.tick_ns),
+            Some(schedule) => target.goes_ns(schedule, driven.started).max(now + limits.tick_ns),
             None => now + limits.tick_ns.max(1_000_000),
         };
         target.serve(until.min(limits.end_ns), schedule.is_none())?;
     }
-    if let Pace::Open { schedule, .. } = &pace {
-        driven.unstarted = schedule
-            .due_by(monotonic_ns().min(limits.end_ns))
-            .min(limits.operations_max)
-            .saturating_sub(driven.started);
+    if let Pace::Open {
+        schedule,
+        in_flight_max,
+    } = &pace
+    {
+        let now = monotonic_ns();
+        let due = schedule.due_by(now.min(limits.end_ns)).min(limits.operations_max);
+        // Those that wait to go with others have begun: they are on their way, as in a client that had them already. Not what is
+        // due as the time is over.
+        let before = schedule.due_by(now.min(limits.end_ns.saturating_sub(1))).min(due);
+        let waits = before > driven.started && target.goes_ns(schedule, driven.started) > now;
+        if waits && !driven.gave_up {
+            let count = (before - driven.started).min(in_flight_max.saturating_sub(target.in_flight()));
+            target.start(driven.started, count, Some(schedule), now)?;
+            driven.started += count;
+        }
+        driven.unstarted = due.saturating_sub(driven.started);
     }
     Ok(driven)
 }

@@ -18,6 +18,7 @@ pub mod runs;
 pub mod schedule;
 pub mod socket;
 pub mod splitmix;
+pub mod stamps;
 pub mod threads;
 pub mod tls;
 pub mod trial;

@@ -13,6 +13,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustls::ClientConfig;
 
+use crate::clock::{came_ns, monotonic_ns};
+use crate::stamps;
 use crate::tls::Tls;
 
 const READ_BYTES: usize = 256 << 10;
@@ -45,6 +47,12 @@ pub struct Socket {
     received: BytesMut,
     to_send: VecDeque<Bytes>,
     tls: Option<Tls>,
+    is_stamped: bool,
+    arrived_ns: u64,
+    /// When nothing was there to be read: what is read later came later.
+    empty_ns: u64,
+    /// The last read filled its buffer: there is more.
+    was_full: bool,
 }
 
 impl Socket {
@@ -59,6 +67,10 @@ impl Socket {
             received: BytesMut::new(),
             to_send: VecDeque::new(),
             tls: None,
+            is_stamped: false,
+            arrived_ns: 0,
+            empty_ns: 0,
+            was_full: false,
         })
     }
 
@@ -69,9 +81,22 @@ impl Socket {
         Ok(())
     }
 
-    /// From here on nothing blocks.
-    pub fn set_nonblocking(&self) -> io::Result<()> {
+    /// From here on nothing blocks, and the kernel stamps what comes in, where it can. Of what is encrypted it cannot:
+    /// several records may be in one read, and one in several.
+    pub fn set_nonblocking(&mut self) -> io::Result<()> {
+        self.is_stamped = self.tls.is_none() && stamps::ask_for(&self.stream).is_ok();
         self.stream.set_nonblocking(true)
+    }
+
+    /// Whether `arrived_ns` is the kernel's, however late it was read.
+    pub fn is_stamped(&self) -> bool {
+        self.is_stamped
+    }
+
+    /// When the newest of the bytes came that the last read gave (monotonic): as the kernel stamped it, else when they were
+    /// read.
+    pub fn arrived_ns(&self) -> u64 {
+        self.arrived_ns
     }
 
     /// Queues bytes; `flush` sends them.
@@ -117,19 +142,40 @@ impl Socket {
 
     /// Reads the bytes that have arrived, if any. An error when the peer has closed the connection.
     pub fn receive(&mut self) -> io::Result<()> {
-        match self.receive_some() {
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
-            received => received,
+        self.receive_at_most(READ_BYTES).map(|_| ())
+    }
+
+    /// Reads at most so many, so that `arrived_ns` is theirs. False if none have arrived.
+    pub fn receive_at_most(&mut self, bytes: usize) -> io::Result<bool> {
+        match self.receive_some(bytes) {
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                (self.was_full, self.empty_ns) = (false, monotonic_ns());
+                Ok(false)
+            }
+            received => received.map(|()| true),
         }
     }
 
-    /// One read; what it yields is appended.
-    fn receive_some(&mut self) -> io::Result<()> {
+    /// Whether something is to be done however late its answers may be taken: bytes wait to be sent, or the rest of an answer
+    /// to be read.
+    pub fn is_busy(&self) -> bool {
+        self.wants_to_write() || self.was_full || !self.received.is_empty()
+    }
+
+    /// One read of at most so many bytes; what it yields is appended.
+    fn receive_some(&mut self, bytes: usize) -> io::Result<()> {
         SCRATCH.with_borrow_mut(|scratch| {
-            let read = self.stream.read(scratch)?;
+            let scratch = &mut scratch[..bytes.min(READ_BYTES)];
+            let (read, stamp) = if self.is_stamped {
+                stamps::read(&self.stream, scratch)?
+            } else {
+                (self.stream.read(scratch)?, None)
+            };
             if read == 0 {
                 return Err(closed());
             }
+            self.arrived_ns = stamp.map_or_else(monotonic_ns, |stamp| came_ns(stamp, self.empty_ns));
+            self.was_full = read == scratch.len();
             match &mut self.tls {
                 None => {
                     self.received.extend_from_slice(&scratch[..read]);
@@ -144,7 +190,7 @@ impl Socket {
     pub fn await_some(&mut self) -> io::Result<()> {
         let before = self.received.len();
         loop {
-            match self.receive_some() {
+            match self.receive_some(READ_BYTES) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     return Err(io::Error::new(ErrorKind::TimedOut, "the peer did not answer"));
@@ -211,4 +257,36 @@ pub fn wait<'a>(sockets: impl Iterator<Item = Option<&'a Socket>>, timeout_ns: u
         .filter(|(_, fd)| !fd.revents().is_empty())
         .map(|(index, _)| index)
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn what_is_read_in_parts_has_the_time_at_which_it_came() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let timeout = Duration::from_secs(5);
+        let mut here = Socket::connect(&listener.local_addr().unwrap(), timeout, timeout).unwrap();
+        let (mut there, _) = listener.accept().unwrap();
+        here.set_nonblocking().unwrap();
+        assert!(here.is_stamped());
+        for _ in 0..20 {
+            assert!(!here.receive_at_most(9).unwrap());
+            there.write_all(b"an answer of some bytes").unwrap();
+            let sent = monotonic_ns();
+            std::thread::sleep(Duration::from_millis(4));
+            while here.receive_at_most(9).unwrap() {}
+            assert_eq!(here.received().len(), 23);
+            here.consume(23);
+            // The kernel begins to stamp a moment after it was asked for the first time.
+            let late_ns = here.arrived_ns().saturating_sub(sent);
+            if late_ns < 1_000_000 {
+                return;
+            }
+        }
+        panic!("it came when it was read");
+    }
 }

@@ -16,6 +16,31 @@ pub(crate) const TRANSACTIONAL_BIT: i16 = 0x10;
 /// Maximum overhead of a record: five numbers of variable length and the attributes.
 const RECORD_OVERHEAD_BYTES: usize = 16;
 
+/// Offset deltas below each of these take one, two, three bytes.
+const OFFSETS_UNTIL: [(u64, usize); 3] = [(1 << 6, 1), (1 << 13, 2), (u64::MAX, 3)];
+
+/// Records of so many bytes (value, and headers with their number) with which a batch that has `count` and so much room is
+/// full: a further one would not be sure to fit.
+fn fit(room: usize, count: u64, record_bytes: usize) -> u64 {
+    let mut left = room.saturating_sub(record_bytes + RECORD_OVERHEAD_BYTES) as u64;
+    let mut records = 0;
+    for (until, offset_bytes) in OFFSETS_UNTIL {
+        let body = 3 + offset_bytes + varint_len(zigzag(record_bytes as i64)) + record_bytes;
+        let each = (body + varint_len(zigzag(body as i64))) as u64;
+        let (needed, alike) = (left / each + 1, until.saturating_sub(count + records));
+        if needed <= alike {
+            return records + needed;
+        }
+        (left, records) = (left - alike * each, records + alike);
+    }
+    records.max(1)
+}
+
+/// Records with which a new batch of at most `limit_bytes` is full.
+pub(crate) fn fit_in(limit_bytes: usize, record_bytes: usize) -> u64 {
+    fit(limit_bytes.saturating_sub(BATCH_HEADER_BYTES), 0, record_bytes)
+}
+
 /// One record to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
@@ -74,6 +99,12 @@ impl BatchWriter {
     /// True when a further record of `record_bytes` (key, value and headers) would pass the limit.
     pub fn is_full(&self, record_bytes: usize) -> bool {
         self.count > 0 && self.bytes.len() + record_bytes + RECORD_OVERHEAD_BYTES > self.limit_bytes
+    }
+
+    /// Records of so many bytes of key, value and headers with which it is full: at least one.
+    pub fn left(&self, record_bytes: usize) -> u64 {
+        let room = self.limit_bytes.saturating_sub(self.bytes.len());
+        fit(room, self.count.into(), record_bytes)
     }
 
     /// Appends one record, with `stamp` sealed over the start of its value, or in a header.
@@ -165,4 +196,46 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
         value >>= 7;
     }
     out.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_is_full_with_as_many_records_as_it_says() {
+        let stamp = Stamp {
+            producer: 1,
+            sequence: 0,
+            intended_wall_ns: 0,
+        };
+        for (limit, value) in [
+            (16 << 10, 100),
+            (16 << 10, 60),
+            (16 << 10, 1_000),
+            (1 << 20, 100),
+            (2_000, 5_000),
+        ] {
+            let bytes = vec![7u8; value];
+            let record = Record {
+                key: None,
+                random: &bytes,
+                zeros: 0,
+                headers: &[0],
+                stamp_at: None,
+                level: None,
+            };
+            let mut writer = BatchWriter::new(limit);
+            let said = fit_in(limit, value + 1);
+            for number in 0..said {
+                assert!(
+                    !writer.is_full(value + 1),
+                    "{limit} {value}: full with {number}, not {said}"
+                );
+                assert_eq!(writer.left(value + 1), said - number);
+                writer.push(record, stamp);
+            }
+            assert!(writer.is_full(value + 1), "{limit} {value}: not full with {said}");
+        }
+    }
 }

@@ -45,15 +45,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Hands record `number` to its batch. `smallest`: the least bytes of any record.
-    pub(crate) fn push(
-        &mut self,
-        made: &NewRecord<'_>,
-        number: u64,
-        intended_ns: u64,
-        now: Now,
-        smallest: usize,
-    ) -> Result<()> {
+    /// Hands a record to its batch. `smallest`: the least bytes of any record.
+    pub(crate) fn push(&mut self, made: &NewRecord<'_>, due: Due, now: Now, smallest: usize) -> Result<()> {
         let partitions = self.accumulator.partitions.len();
         let keyed = made.key.map(|key| partition_of(key, partitions));
         let mut partition = keyed.unwrap_or(self.turn);
@@ -65,11 +58,13 @@ impl Client {
             partition = self.turn;
         }
         let op = Op {
-            number,
+            number: due.number,
             producer: self.id,
             partition,
             handed_ns: now.ns,
-            intended_wall_ns: now.wall.wall_ns(intended_ns),
+            opened_ns: due.late_ns.map_or(now.ns, |_| due.intended_ns),
+            late_ns: due.late_ns,
+            intended_wall_ns: now.wall.wall_ns(due.intended_ns),
         };
         self.accumulator.push(made, op);
         if self.accumulator.is_full(partition, smallest) {
@@ -77,6 +72,15 @@ impl Client {
         }
         Ok(())
     }
+}
+
+/// A record that is due.
+#[derive(Clone, Copy)]
+pub(crate) struct Due {
+    pub(crate) number: u64,
+    pub(crate) intended_ns: u64,
+    /// How late its batch is, where it waited for it.
+    pub(crate) late_ns: Option<u64>,
 }
 
 /// A moment: monotonic, and as records have it.
@@ -158,9 +162,25 @@ impl Clients {
         self.all.iter().flat_map(|client| client.accumulator.oldest())
     }
 
+    /// Whether nothing is to be done before the next batch is due.
+    pub(crate) fn may_sleep(&self) -> bool {
+        self.all.iter().all(|client| client.accumulator.may_sleep())
+    }
+
+    /// The record from `first` on with which a batch is full, all of them of so many bytes.
+    pub(crate) fn fills_with(&self, first: u64, record_bytes: usize) -> u64 {
+        let count = self.all.len() as u64;
+        let full = |at: usize, client: &Client| {
+            let own = first + (at as u64 + count - first % count) % count;
+            own + (client.accumulator.left(client.turn, record_bytes) - 1) * count
+        };
+        let each = self.all.iter().enumerate().map(|(at, client)| full(at, client));
+        each.min().unwrap_or(first)
+    }
+
     /// Waits for answers, at most `timeout_ns`, and takes them in; returns the records that have ended, by their producers'
-    /// indices.
-    pub(crate) fn wait(&mut self, timeout_ns: u64) -> Result<Vec<(usize, Vec<Ended>)>> {
+    /// indices. `one_by_one`: each with the time at which it came.
+    pub(crate) fn wait(&mut self, timeout_ns: u64, one_by_one: bool) -> Result<Vec<(usize, Vec<Ended>)>> {
         let mut of_all = Vec::new();
         for (index, client) in self.all.iter_mut().enumerate() {
             let mut ended = Vec::new();
@@ -177,7 +197,7 @@ impl Clients {
             let behind = first + client.accumulator.sockets().count();
             let mut ended = Vec::new();
             while let Some(socket) = ready.next_if(|socket| *socket < behind) {
-                client.accumulator.take_in(socket - first, &mut ended)?;
+                client.accumulator.take_in(socket - first, one_by_one, &mut ended)?;
             }
             if !ended.is_empty() {
                 of_all.push((index, ended));

@@ -141,12 +141,29 @@ impl Connection {
         self.socket.flush().with_context(|| self.lost())
     }
 
-    /// Sends queued bytes and reads those that have arrived. An error when the connection is lost.
-    pub fn pump(&mut self) -> Result<()> {
+    /// Sends queued bytes and reads those that have arrived, of `one` response at most. False if none have; an error when the
+    /// connection is lost.
+    pub fn pump(&mut self, one: bool) -> Result<bool> {
+        let most = if one { self.missing() } else { usize::MAX };
         self.socket
             .flush()
-            .and_then(|()| self.socket.receive())
+            .and_then(|()| self.socket.receive_at_most(most))
             .with_context(|| self.lost())
+    }
+
+    /// Bytes that are not there yet of the next response, or of its length.
+    fn missing(&self) -> usize {
+        let mut received = self.socket.received();
+        if received.len() < LENGTH_BYTES {
+            return LENGTH_BYTES - received.len();
+        }
+        let length = received.get_u32() as usize;
+        length.saturating_sub(received.len()).max(1)
+    }
+
+    /// When the newest bytes came (monotonic).
+    pub fn arrived_ns(&self) -> u64 {
+        self.socket.arrived_ns()
     }
 
     /// The next complete response frame without its length, if one has arrived.

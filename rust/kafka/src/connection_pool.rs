@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use anyhow::{Context, Result, bail};
+use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::socket::{Socket, wait};
 
 use crate::connection::Connection;
@@ -156,11 +157,11 @@ impl<T> ConnectionPool<T> {
         connection.send(frame)
     }
 
-    /// Moves bytes both ways. An error if the connection is lost.
-    pub(crate) fn pump(&mut self, slot: usize) -> Result<()> {
+    /// Moves bytes both ways, of `one` answer at most. False if none have come; an error if the connection is lost.
+    pub(crate) fn pump(&mut self, slot: usize, one: bool) -> Result<bool> {
         match &mut self.slots[slot].connection {
-            Some(connection) => connection.pump(),
-            None => Ok(()),
+            Some(connection) => connection.pump(one),
+            None => Ok(false),
         }
     }
 
@@ -178,6 +179,18 @@ impl<T> ConnectionPool<T> {
             Some((correlation, what)) if correlation == answered => Ok(Some((what, response))),
             _ => bail!("broker {} answered out of step", slot.address),
         }
+    }
+
+    /// When the newest answer of a connection came (monotonic); now, where it is lost.
+    pub(crate) fn arrived_ns(&self, slot: usize) -> u64 {
+        let connection = self.slots[slot].connection.as_ref();
+        connection.map_or_else(monotonic_ns, Connection::arrived_ns)
+    }
+
+    /// Whether the kernel says of all connections when answers came, and nothing is half sent or half read.
+    pub(crate) fn may_sleep(&self) -> bool {
+        let mut open = self.sockets().flatten();
+        open.all(|socket| socket.is_stamped() && !socket.is_busy())
     }
 
     /// The data of completely sent requests, where no answer will come.

@@ -219,7 +219,7 @@ impl Consumer {
                 self.request(slot)?;
             }
             for slot in self.pool.wait((end_ns - now).min(RETRY_NS))? {
-                if let Err(error) = self.pool.pump(slot) {
+                if let Err(error) = self.pool.pump(slot, false) {
                     self.pool.lose(slot, error)?;
                 }
                 while let Some(((), response)) = self.pool.take::<FetchRequest>(slot)? {

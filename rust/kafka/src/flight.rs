@@ -18,6 +18,8 @@ pub(crate) struct Span {
     pub(crate) first_op: u64,
     pub(crate) count: u32,
     pub(crate) handed_ns: u64,
+    /// How late their batch was for all of them, where they waited for it; else each counts from when it was handed over.
+    pub(crate) late_ns: Option<u64>,
 }
 
 /// One operation: a record that is handed to its batch.
@@ -28,6 +30,10 @@ pub(crate) struct Op {
     /// Index into the producer's partitions.
     pub(crate) partition: usize,
     pub(crate) handed_ns: u64,
+    /// When a batch is opened with it, though it was handed over later.
+    pub(crate) opened_ns: u64,
+    /// See `Span`.
+    pub(crate) late_ns: Option<u64>,
     pub(crate) intended_wall_ns: u64,
 }
 
@@ -76,7 +82,7 @@ impl Partition {
     pub(crate) fn push(&mut self, batch_bytes: usize, made: &NewRecord<'_>, op: Op) {
         let open = self.open.get_or_insert_with(|| OpenBatch {
             writer: BatchWriter::new(batch_bytes),
-            opened_ns: op.handed_ns,
+            opened_ns: op.opened_ns,
             records: Records {
                 partition: op.partition,
                 first_sequence: self.next_sequence,
@@ -104,6 +110,7 @@ impl Partition {
                 first_op: op.number,
                 count: 1,
                 handed_ns: op.handed_ns,
+                late_ns: op.late_ns,
             }),
         }
     }
@@ -124,7 +131,9 @@ pub(crate) fn record_span(recorder: &mut Recorder, schedule: Option<&Schedule>, 
         return;
     };
     for op in span.first_op..span.first_op + u64::from(span.count) {
-        recorder.record(schedule.intended_ns(op), span.handed_ns, now_ns);
+        let intended_ns = schedule.intended_ns(op);
+        let handed_ns = span.late_ns.map_or(span.handed_ns, |late_ns| intended_ns + late_ns);
+        recorder.record(intended_ns, handed_ns, now_ns);
     }
 }
 

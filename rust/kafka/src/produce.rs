@@ -60,6 +60,7 @@ fn into_outcome(finished: Finished<Produced>, acknowledges: bool) -> Outcome {
     let (mut resent, mut committed, mut aborted) = (0, 0, 0);
     let mut throttled = Throttled::default();
     let mut fatal = None;
+    let mut slept = false;
     for part in finished.results {
         for (name, count) in part.errors {
             *outcome.errors.entry(name).or_default() += count;
@@ -72,12 +73,13 @@ fn into_outcome(finished: Finished<Produced>, acknowledges: bool) -> Outcome {
         acked.extend(part.acked);
         resent += part.resent;
         throttled.add(part.throttled);
+        slept |= part.slept;
         committed += part.committed;
         aborted += part.aborted;
         fatal = fatal.or(part.fatal);
     }
     outcome.extra = serde_json::json!({
-        "acked": acked, "acknowledges": acknowledges, "resent": resent, "throttled": throttled,
+        "acked": acked, "acknowledges": acknowledges, "resent": resent, "throttled": throttled, "arrivals_by_kernel": slept,
         "transactions": { "committed": committed, "aborted": aborted }, "fatal": fatal,
     });
     outcome

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use anyhow::Result;
 use hydrotest_core::clock::monotonic_ns;
@@ -14,13 +15,13 @@ use hydrotest_core::trial::Window;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
-use crate::client::{Clients, Now};
+use crate::client::{Clients, Due, Now};
 use crate::compression::Codec;
-use crate::flight::{Records, record_span};
+use crate::flight::record_span;
 use crate::partitions::Leaders;
 use crate::payload::tagged;
 use crate::record::RecordGenerator;
-use crate::record_accumulator::End;
+use crate::record_accumulator::{End, Ended};
 use crate::settings::ProduceSettings;
 use crate::throttle::Throttled;
 
@@ -30,6 +31,8 @@ const DRAIN_NS: u64 = 15_000_000_000;
 const LOOKS_PER_LINGER: f64 = 5.0;
 const TICK_NS_MIN: f64 = 100_000.0;
 const TICK_NS_MAX: f64 = 1_000_000.0;
+/// A thread that need not wake for answers sleeps no longer: connections are lost, and batches refused.
+const SLEEP_NS_MAX: u64 = 5_000_000;
 
 /// Acknowledged sequences of one producer in one partition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +57,8 @@ pub(crate) struct Produced {
     /// Records sent more than once: after a lost connection or a refusal their state was unknown.
     pub(crate) resent: u64,
     pub(crate) throttled: Throttled,
+    /// The kernel said when answers came, and the thread slept meanwhile.
+    pub(crate) slept: bool,
     /// Number of transactions.
     pub(crate) committed: u64,
     pub(crate) aborted: u64,
@@ -69,6 +74,10 @@ pub(crate) struct Producer {
     completed_late: u64,
     ended: bool,
     schedule: Option<Schedule>,
+    /// Bytes of records that wait to go with others.
+    gathers: Option<usize>,
+    /// The kernel said when answers came, and the thread slept meanwhile.
+    slept: bool,
     errors: BTreeMap<String, u64>,
     window: Option<Window>,
     recorder: Arc<Mutex<Recorder>>,
@@ -90,6 +99,8 @@ impl Producer {
             completed_late: 0,
             ended: false,
             schedule: None,
+            gathers: None,
+            slept: false,
             errors: BTreeMap::new(),
             window: None,
             recorder: Arc::new(Mutex::new(Recorder::new(0))),
@@ -102,6 +113,20 @@ impl Producer {
         self.window = Some(window);
     }
 
+    /// When record `first` goes, and with it those that are due by then: when the oldest batch that is open, or its own, is
+    /// `linger` old, or when one of a producer is full.
+    fn batch_goes_ns(&self, schedule: &Schedule, first: u64, record_bytes: usize) -> u64 {
+        let opened_ns = self.clients.opened_ns().unwrap_or(u64::MAX);
+        let aged_ns = opened_ns
+            .min(schedule.intended_ns(first))
+            .saturating_add(self.linger_ns());
+        aged_ns.min(schedule.intended_ns(self.clients.fills_with(first, record_bytes)))
+    }
+
+    fn linger_ns(&self) -> u64 {
+        (self.settings.linger_ms * 1e6) as u64
+    }
+
     fn window(&self) -> &Window {
         self.window.as_ref().expect("begin comes before work")
     }
@@ -110,9 +135,13 @@ impl Producer {
     pub(crate) fn work(mut self) -> Produced {
         let load = self.settings.load.clone();
         let window = self.window().clone();
-        let tick = (self.settings.linger_ms * 1e6 / LOOKS_PER_LINGER).clamp(TICK_NS_MIN, TICK_NS_MAX);
-        let limits = Limits::of(&load, window.end_ns, tick as u64);
         let pace = Pace::of(&load, window.start_ns, self.share);
+        let tick = (self.settings.linger_ms * 1e6 / LOOKS_PER_LINGER).clamp(TICK_NS_MIN, TICK_NS_MAX);
+        // Of keys each has a batch of its own, and of records that differ in size it is not known how many fill one: those are
+        // handed over as they come.
+        let is_lean = !self.settings.each_answer && pace.schedule().is_some();
+        self.gathers = self.generator.fixed_record_bytes().filter(|_| is_lean);
+        let limits = Limits::of(&load, window.end_ns, tick as u64);
         self.schedule = pace.schedule();
         let (driven, mut fatal) = match drive(&mut self, pace, limits, &window.stop) {
             Ok(driven) => (driven, None),
@@ -150,6 +179,7 @@ impl Producer {
             overflows,
             resent,
             throttled,
+            slept: self.slept,
             committed,
             aborted,
             fatal,
@@ -182,7 +212,7 @@ impl Producer {
     }
 
     /// Records of a producer have ended.
-    fn complete(&mut self, client: usize, records: Records, end: End) {
+    fn complete(&mut self, client: usize, Ended { records, end, at_ns }: Ended) {
         use std::sync::atomic::Ordering::{Relaxed, Release};
         self.in_flight -= records.count;
         if matches!(end, End::Stored) && self.settings.acks != 0 {
@@ -200,10 +230,9 @@ impl Producer {
             }
             return;
         }
-        let now = monotonic_ns();
         let mut recorder = lock(&self.recorder);
         for span in &records.spans {
-            record_span(&mut recorder, self.schedule.as_ref(), *span, now);
+            record_span(&mut recorder, self.schedule.as_ref(), *span, at_ns);
         }
         drop(recorder);
         let counts = &self.window().counts;
@@ -226,12 +255,18 @@ impl Target for Producer {
     fn start(&mut self, first: u64, count: u64, schedule: Option<&Schedule>, now_ns: u64) -> Result<()> {
         let now = Now::at(now_ns, self.window().wall);
         let smallest = self.generator.smallest();
+        let late_ns = self.gathers.zip(schedule).map(|(record_bytes, schedule)| {
+            let goes_ns = self.batch_goes_ns(schedule, first, record_bytes);
+            now_ns.saturating_sub(goes_ns)
+        });
         for number in first..first + count {
             let made = self.generator.make();
-            let intended_ns = schedule.map_or(now_ns, |schedule| schedule.intended_ns(number));
-            self.clients
-                .of(number)
-                .push(&made, number, intended_ns, now, smallest)?;
+            let due = Due {
+                number,
+                intended_ns: schedule.map_or(now_ns, |schedule| schedule.intended_ns(number)),
+                late_ns,
+            };
+            self.clients.of(number).push(&made, due, now, smallest)?;
         }
         self.in_flight += count;
         self.window()
@@ -241,8 +276,15 @@ impl Target for Producer {
         Ok(())
     }
 
+    fn goes_ns(&self, schedule: &Schedule, first: u64) -> u64 {
+        match self.gathers {
+            Some(record_bytes) => self.batch_goes_ns(schedule, first, record_bytes),
+            None => schedule.intended_ns(first),
+        }
+    }
+
     fn serve(&mut self, until_ns: u64, return_early: bool) -> Result<()> {
-        let linger_ns = (self.settings.linger_ms * 1e6) as u64;
+        let linger_ns = self.linger_ns();
         let wall = self.window().wall;
         loop {
             let now = Now::at(monotonic_ns(), wall);
@@ -255,13 +297,21 @@ impl Target for Producer {
                 .clients
                 .opened_ns()
                 .map_or(until_ns, |opened_ns| opened_ns + linger_ns);
-            let ended = self.clients.wait(due.min(until_ns).saturating_sub(monotonic_ns()))?;
+            let mut left = due.min(until_ns).saturating_sub(monotonic_ns());
+            let is_lean = self.gathers.is_some() && !return_early && !self.ended;
+            if is_lean && self.clients.may_sleep() {
+                std::thread::sleep(Duration::from_nanos(left.min(SLEEP_NS_MAX)));
+                (left, self.slept) = (0, true);
+            }
+            let ended = self.clients.wait(left, is_lean)?;
             let answered = !ended.is_empty();
             for (client, of_client) in ended {
-                for (records, end) in of_client {
-                    self.complete(client, records, end);
+                for one in of_client {
+                    self.complete(client, one);
                 }
             }
+            // Records that came due meanwhile go with a batch that is due now.
+            let until_ns = if is_lean { until_ns.min(due) } else { until_ns };
             if monotonic_ns() >= until_ns || (return_early && (answered || self.in_flight == 0)) {
                 return Ok(());
             }

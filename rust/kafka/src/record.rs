@@ -221,6 +221,12 @@ impl RecordGenerator {
         self.smallest
     }
 
+    /// Bytes of a value and its headers, of the only size that there is; None where records differ, or have keys.
+    pub(crate) fn fixed_record_bytes(&self) -> Option<usize> {
+        let is_one = self.keys.is_none() && self.key_texts.is_empty() && self.places.is_empty();
+        self.fixed.as_ref().filter(|_| is_one).map(|_| self.smallest)
+    }
+
     /// The next record.
     pub(crate) fn make(&mut self) -> NewRecord<'_> {
         if !self.places.is_empty() {

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use anyhow::Result;
 use bytes::Bytes;
+use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::runs::Runs;
 use hydrotest_core::socket::Socket;
 use kafka_protocol::messages::ProduceRequest;
@@ -15,7 +16,7 @@ use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProdu
 use crate::access::Access;
 use crate::acked_offsets::AckedOffsets;
 use crate::admin::identity;
-use crate::batch::Identity;
+use crate::batch::{Identity, fit_in};
 use crate::compression::Codec;
 use crate::connection_pool::ConnectionPool;
 use crate::flight::{Batch, Op, Partition, Records};
@@ -47,7 +48,12 @@ pub(crate) enum End {
 }
 
 /// Records that have ended.
-pub(crate) type Ended = (Records, End);
+pub(crate) struct Ended {
+    pub(crate) records: Records,
+    pub(crate) end: End,
+    /// When the answer came (monotonic).
+    pub(crate) at_ns: u64,
+}
 
 /// A request in flight on a connection.
 enum Out {
@@ -154,11 +160,20 @@ impl RecordAccumulator {
         self.partitions[partition].open.is_some()
     }
 
+    /// Records of so many bytes with which the partition's open batch, or its next one, is full: at least one.
+    pub(crate) fn left(&self, partition: usize, record_bytes: usize) -> u64 {
+        let open = self.partitions[partition].open.as_ref();
+        open.map_or_else(
+            || fit_in(self.batch_bytes, record_bytes),
+            |open| open.writer.left(record_bytes),
+        )
+    }
+
     /// Hands a record to its partition's batch.
     pub(crate) fn push(&mut self, made: &NewRecord<'_>, op: Op) {
         let partition = &mut self.partitions[op.partition];
         if partition.open.is_none() {
-            self.opened.push_back((op.handed_ns, op.partition));
+            self.opened.push_back((op.opened_ns, op.partition));
         }
         partition.push(self.batch_bytes, made, op);
     }
@@ -255,18 +270,36 @@ impl RecordAccumulator {
         if self.acks != 0 {
             return;
         }
+        let at_ns = monotonic_ns();
         for out in self.pool.take_left() {
             if let Out::Batches(batches) = out {
-                ended.extend(batches.into_iter().map(|batch| (batch.records, End::Stored)));
+                ended.extend(batches.into_iter().map(|batch| Ended {
+                    records: batch.records,
+                    end: End::Stored,
+                    at_ns,
+                }));
             }
         }
     }
 
-    /// Takes in what has come to the socket with this index.
-    pub(crate) fn take_in(&mut self, socket: usize, ended: &mut Vec<Ended>) -> Result<()> {
-        match self.pool.pump(socket) {
-            Ok(()) => self.take_answers(socket, ended),
-            Err(error) => self.lose(socket, error),
+    /// Whether nothing is to be done before the next batch is due, whatever comes meanwhile: no batch waits for an answer,
+    /// nothing is half sent or half read, and when answers came is known.
+    pub(crate) fn may_sleep(&self) -> bool {
+        self.waiting.is_empty() && self.acks != 0 && self.transactions.is_none() && self.pool.may_sleep()
+    }
+
+    /// Takes in what has come to the socket with this index; `one_by_one`: each answer with its own time.
+    pub(crate) fn take_in(&mut self, socket: usize, one_by_one: bool, ended: &mut Vec<Ended>) -> Result<()> {
+        loop {
+            match self.pool.pump(socket, one_by_one) {
+                Ok(came) => {
+                    self.take_answers(socket, ended)?;
+                    if !(one_by_one && came) {
+                        return Ok(());
+                    }
+                }
+                Err(error) => return self.lose(socket, error),
+            }
         }
     }
 

@@ -33,6 +33,9 @@ pub struct ProduceSettings {
     pub batch_bytes: usize,
     /// … or when its first record has waited this long.
     pub linger_ms: f64,
+    /// Wake for each answer, and to hand over records before their batch goes, though the kernel says when answers came.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub each_answer: bool,
     /// Maximum of a connection's unanswered requests (Kafka's `max.in.flight.requests.per.connection`).
     pub requests_in_flight: usize,
     /// Send again, until the trial is over, after a lost connection or a temporary refusal. Such records may

@@ -9,6 +9,7 @@ mod evict;
 mod hub;
 mod look;
 mod namespace;
+mod rate;
 mod sample;
 mod supervise;
 
@@ -46,6 +47,8 @@ enum Command {
     Sample,
     /// Measure what this host's cores, disk and link give.
     Ceiling,
+    /// Measure how fast this host's cores are at several kinds of work.
+    Rate,
     /// Start a service and end it, and all it started, when stdin ends.
     Supervise,
     /// Receive what `ceiling` on another host sends, and report the rate.
@@ -91,6 +94,7 @@ fn main() {
             Command::Cql => generator(hydrotest_cassandra::load_driver::run, is_for_all),
             Command::Sample => sample::run(),
             Command::Ceiling => ceiling::ceiling(),
+            Command::Rate => rate::run(),
             Command::Supervise => supervise::run(),
             Command::Sink => ceiling::sink(),
             Command::Clock => clock::run(),

@@ -71,9 +71,9 @@ def gauged(run: RunFolder, windows: Sequence[tuple[Trial, float, float]], needed
 def _read(limit: Internal, readings: pl.DataFrame) -> float | None:
     """Several gauges of one name (collectors, pools) add up, or their mean is taken; the windows' mean."""
     values = []
-    for _, window in readings.group_by("trial"):
+    for _, window in readings.group_by("trial", maintain_order=True):
         value = pl.col("value")
-        sums = window.group_by("wall_s").agg(value.mean() if limit.is_each else value.sum()).sort("wall_s")
+        sums = window.group_by("wall_s", maintain_order=True).agg(value.mean() if limit.is_each else value.sum()).sort("wall_s")
         if limit.reading == "mean":
             values.append(float(sums["value"].mean()))  # type: ignore[arg-type] # of numbers
         elif len(sums) > 1:

@@ -201,7 +201,7 @@ def _counters(run: RunFolder, trial: Trial) -> dict[str, float]:
         return {}
     out: dict[str, float] = {}
     compacted = gauges.filter(pl.col("gauge").str.starts_with("cassandra_compacted_bytes_total")).sort("wall_s")
-    for _, own in compacted.group_by("service", "gauge"):
+    for _, own in compacted.group_by("service", "gauge", maintain_order=True):
         out["cassandra_compacted_bytes"] = out.get("cassandra_compacted_bytes", 0.0) + float(own["value"][-1] - own["value"][0])
     segments = gauges.filter(pl.col("gauge").str.starts_with("kafka_log_segments")).sort("wall_s")
     for _, own in segments.group_by("service", "gauge", maintain_order=True):

@@ -87,7 +87,10 @@ class Body:
     demands: Demands
     points: Sequence[Point]
     full: float
-    """Cores that the law has, as a share of those that hosts have, in windows that were bound by CPU."""
+    """Cores that the law has, with those that other systems used there, as a share of those that hosts have, in windows that were bound by
+    CPU."""
+    others: float
+    """Cores of each host that other systems there used meanwhile."""
     is_full_seen: bool
     """There was such a window."""
     into: float
@@ -152,10 +155,14 @@ def body_of(sources: Sequence[Source], alike: Callable[[Workload], bool]) -> Bod
     if found is None:
         return None
     closed = [point for point in points if point.seen.is_closed]
-    bound = [found.cores(point.of_busiest.drivers) / point.seen.has.cores for point in closed if is_cpu_full(point.seen)]
+    bound = [
+        (found.cores(point.of_busiest.drivers) + point.seen.used.others) / point.seen.has.cores
+        for point in closed
+        if is_cpu_full(point.seen)
+    ]
     whole = [point.seen for point in closed if point.seen.is_whole]
     unexplained = [sum(seen.rates.values()) for seen in whole if not is_full(seen)]
-    return Body(found, points, median(bound) if bound else 1.0, bool(bound),
+    return Body(found, points, median(bound) if bound else 1.0, median(point.seen.used.others for point in points), bool(bound),
                 _factor(points, lambda used, work: (used.into, work.into)), _factor(points, lambda used, work: (used.out, work.out)),
                 _written(points), ride, soft, _drift(chosen),
                 max(unexplained) if len(unexplained) > len(whole) / 2 else None)  # fmt: skip

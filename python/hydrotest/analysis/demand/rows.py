@@ -94,7 +94,7 @@ def _cores(run: RunFolder, trial: Trial, services: re.Pattern[str], begin: float
         return
     # A reading is of the second before it.
     inside = rates.filter((pl.col("wall_s") > begin + 0.5) & (pl.col("wall_s") <= end + 0.5))
-    for (name,), readings in inside.group_by("service"):
+    for (name,), readings in inside.group_by("service", maintain_order=True):
         if services.match(str(name)) and len(readings) >= READINGS_MIN:
             yield str(name), float(readings["cpu_cores"].mean())  # type: ignore[arg-type] # of numbers
 

@@ -63,6 +63,8 @@ class Used:
     written: float
     fullest: float = 0.0
     """Cores that the host used which used most."""
+    others: float = 0.0
+    """Cores that other systems used on each of the hosts, which `cores` does not have."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ def _seen(folder: RunFolder, index: int, trial: Trial, hosts: Sequence[str], sys
         return max((float(value) for value in values if isinstance(value, int | float)), default=0.0)
 
     used = Used(max(1e-4, mean("cpu_cores") - others), most("cpu_throttled"), mean("network_in_bytes_per_s"), mean("network_out_bytes_per_s"),
-                mean("disk_write_bytes_per_s"), most("cpu_cores"))  # fmt: skip
+                mean("disk_write_bytes_per_s"), most("cpu_cores"), others)  # fmt: skip
     yield Seen(index, trial.number, rates, is_closed, used, has, is_whole, _requests(folder, trial, system, len(hosts), window))
 
 
@@ -203,7 +205,7 @@ def _others(folder: RunFolder, trial: Trial, hosts: Sequence[str], system: str, 
     own = re.compile(SYSTEMS[system].services)
     begin, end = window
     inside = rates.filter((pl.col("wall_s") > begin + 0.5) & (pl.col("wall_s") <= end + 0.5) & pl.col("host").is_in(list(hosts)))
-    means = inside.group_by("service").agg(pl.col("cpu_cores").mean())
+    means = inside.group_by("service", maintain_order=True).agg(pl.col("cpu_cores").mean())
     return sum(float(cores) for name, cores in means.iter_rows() if not own.match(name)) / len(hosts)
 
 
@@ -216,7 +218,7 @@ def _requests(folder: RunFolder, trial: Trial, system: str, hosts: int, window: 
     begin, end = window
     own = gauges.filter((pl.col("gauge") == gauge) & (pl.col("wall_s") > begin - 0.5) & (pl.col("wall_s") <= end + 0.5))
     total = 0.0
-    for _, rows in own.sort("wall_s").group_by("service"):
+    for _, rows in own.sort("wall_s").group_by("service", maintain_order=True):
         span = float(rows["wall_s"][-1] - rows["wall_s"][0])
         if span <= 0:
             return None

@@ -135,7 +135,7 @@ def compiling(run: RunFolder, trial: Trial, start_s: float, end_s: float) -> dic
     if rates.is_empty():
         return {}
     inside = rates.filter((pl.col("wall_s") > start_s) & (pl.col("wall_s") <= end_s + 1.0))
-    means = inside.group_by("service").agg(pl.col("jit_cores").mean()).drop_nulls()
+    means = inside.group_by("service", maintain_order=True).agg(pl.col("jit_cores").mean()).drop_nulls()
     return dict(means.iter_rows())
 
 
@@ -145,7 +145,7 @@ def stolen(run: RunFolder, trial: Trial, start_s: float, end_s: float) -> dict[s
     if samples.is_empty():
         return {}
     out = {}
-    for host, own in samples.group_by("host"):
+    for host, own in samples.group_by("host", maintain_order=True):
         rates = host_rates(own, str(host[0]))
         inside = rates.filter((pl.col("wall_s") > start_s + 0.5) & (pl.col("wall_s") <= end_s + 1.0))
         mean = inside["steal_cores"].mean()

@@ -81,7 +81,7 @@ def service_shares(run: RunFolder, trials: list[Trial]) -> list[ServiceShare]:
             frames.append(rates.filter((pl.col("wall_s") > begin + 0.5) & (pl.col("wall_s") <= end + 0.5)))
     if not frames:
         return []
-    grouped = pl.concat(frames, how="diagonal").group_by("host", "service").agg(
+    grouped = pl.concat(frames, how="diagonal").group_by("host", "service", maintain_order=True).agg(
         pl.col("cpu_cores").mean(), pl.col("memory_bytes").max(), pl.col("disk_write_bytes_per_s").mean())  # fmt: skip
     return sorted(map(ServiceShare.model_validate, grouped.to_dicts()), key=lambda row: -row.cpu_cores)
 

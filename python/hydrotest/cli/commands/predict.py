@@ -16,6 +16,7 @@ from hydrotest.predict.change import read_change
 from hydrotest.predict.predict import Question, predict
 from hydrotest.predict.score import read_prediction, score
 from hydrotest.predict.scores import add_score, read_scores
+from hydrotest.report.figures.alone import capacity_page
 from hydrotest.report.prediction import print_answer, score_sheet
 from hydrotest.report.printing import print_sheet
 from hydrotest.report.wording.prediction import biased_words
@@ -25,7 +26,7 @@ LOADS = "Write e.g. --load ingest=300K,store=2K."
 
 
 def predict_(runs: Sequence[Path], changes: Sequence[str], load: str | None, together: str | None, speed: float, save: Path | None,
-             experiment: Path | None, as_json: bool) -> int:  # fmt: skip
+             experiment: Path | None, figure: Path | None, as_json: bool) -> int:  # fmt: skip
     """Prints what would bind, and where; 4 if nothing can be said of a workload that the question is about."""
     if not runs:
         raise BadInputError("there is nothing to predict from", "Name the folder of a run, best of one with a `calibrate` test.")
@@ -33,10 +34,15 @@ def predict_(runs: Sequence[Path], changes: Sequence[str], load: str | None, tog
         raise BadInputError(f"--speed {speed:g}: cores have a speed above 0", "Write e.g. --speed 1.3.")
     check_writable(save, "save")
     check_writable(experiment, "experiment")
+    check_writable(figure, "figure")
     scores = read_scores()
     answer = predict(runs, Question([read_change(one) for one in changes], loads(load), speed, _names(together)), scores)
     if save is not None:
         write_whole(save, json.dumps(answer.written(), indent=1) + "\n")
+    if figure is not None and any(len(one.capacity) > 1 for one in answer.predictions):
+        write_whole(figure, capacity_page(answer))
+    elif figure is not None:
+        _say(f"{figure} is not written: of no workload the limit is known on several numbers of hosts")
     if as_json:
         print_json(answer.written())
     else:
@@ -103,6 +109,9 @@ def loads(load: str | None, option: str = "load") -> dict[str, float]:
         name, separator, value = (one.strip() for one in part.partition("="))
         if not separator or name in found:
             raise BadInputError(f"--{option} {load}: {f'{name} stands twice' if separator else f'{part!r} is no rate of a workload'}", hint)
+        if ":" in value:
+            raise BadInputError(f"--{option} {part}: of a latency at a load that was not measured nothing is known: predictions of p95 and p99 "
+                                "missed by 2 to 4 times", hint)  # fmt: skip
         try:
             found[name] = units.rate_per_s(value)
         except ValueError as error:

@@ -12,13 +12,14 @@ from hydrotest.catalogue.machine import TERMS
 from hydrotest.catalogue.machines import machines, selected
 from hydrotest.cli.commands.catalogue import warn_of_age
 from hydrotest.cli.commands.predict import check_writable, loads
-from hydrotest.cli.output import out_console, print_json
+from hydrotest.cli.output import err_console, out_console, print_json
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, EXIT_REFUSED, BadInputError
 from hydrotest.predict.axes import REFUSED
 from hydrotest.predict.known import read_known
 from hydrotest.predict.needs import Ask
 from hydrotest.predict.size import TOP_MAX
 from hydrotest.predict.size import size as sized
+from hydrotest.report.figures.alone import plans_page
 from hydrotest.report.size import print_size
 from hydrotest.store.folder import write_whole
 
@@ -27,7 +28,7 @@ SHARED = ("allow", "never")
 
 
 def size(runs: Sequence[Path], need: str, survive: str, headroom: str, retain: str | None, types: Sequence[str], shared: str, far: bool, speed: float,
-         region: str | None, term: str, zones: int, top: int, own: Path | None, save: Path | None, as_json: bool) -> int:  # fmt: skip
+         region: str | None, term: str, zones: int, top: int, own: Path | None, save: Path | None, figure: Path | None, as_json: bool) -> int:  # fmt: skip
     """Prints plans, cheapest first."""
     if not runs:
         raise BadInputError("there is nothing to size from", "Name the folder of a run, best of one with a `calibrate` test.")
@@ -46,6 +47,7 @@ def size(runs: Sequence[Path], need: str, survive: str, headroom: str, retain: s
     if len({path.resolve() for path in runs}) < len(runs):
         raise BadInputError("a run is named twice: it would count twice", "Name each once.")
     check_writable(save, "save")
+    check_writable(figure, "figure")
     needs = loads(need, "need")
     if any(rate <= 0 for rate in needs.values()):
         raise BadInputError(f"--need {need}: a need is above 0", "Write e.g. --need ingest=1M,store=20K.")
@@ -54,6 +56,10 @@ def size(runs: Sequence[Path], need: str, survive: str, headroom: str, retain: s
     found = sized([read_known(path, index) for index, path in enumerate(runs)], ask)
     if save is not None:
         write_whole(save, json.dumps(found.written(), indent=1) + "\n")
+    if figure is not None and found.plans:
+        write_whole(figure, plans_page(found))
+    elif figure is not None:
+        err_console().print(f"{figure} is not written: there is no plan", highlight=False, markup=False)
     if as_json:
         print_json(found.written())
     else:

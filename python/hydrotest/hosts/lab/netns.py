@@ -80,6 +80,7 @@ class NetnsHost(OnThisMachine):
         self._data = (folder if disk is None else disk.mount).resolve()
         self._place = place
         self._others = others
+        self._has_burst = False
 
     def node_command(self) -> Sequence[str]:
         return [str(node_binary()), "--enter-namespace", str(self._place)]
@@ -177,6 +178,8 @@ class NetnsHost(OnThisMachine):
                 assert self.spec.disk is not None
                 assert self.disk is not None
                 self.disk.limit(self.spec.disk / 8 * factor, self.group)
+            case _ if factor == 1.0:
+                self.shape_link()
             case _:
                 assert self.spec.network is not None
                 # The burst stays as it was: one that shrinks under traffic hangs the link.
@@ -186,10 +189,17 @@ class NetnsHost(OnThisMachine):
         """Removes the bound of its link, until `shape_link`."""
         self._network.unlimit(self._index)
 
+    def start_burst(self) -> None:
+        """From now on its link has its burst, which is full: what it sustains is measured before."""
+        self._has_burst = True
+        self.shape_link()
+
     def shape_link(self) -> None:
         """Bounds its link to its configured speed."""
         if self.spec.network is None:
             self._network.unlimit(self._index)
+        elif self.spec.burst is not None and self._has_burst:
+            self._network.burst(self._index, self.spec.network, self.spec.burst.network, self.spec.burst.size)
         else:
             self._network.limit(self._index, self.spec.network, burst_bytes(self.spec.network))
 

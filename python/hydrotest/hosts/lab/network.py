@@ -33,8 +33,10 @@ LARGE_BURST_FROM_BITS_PER_S = 200e6
 A burst smaller than one timer interrupt's traffic slows the link. A burst that shrinks on a live
 change hangs it, so it depends only on the initial speed.
 """
-QUEUE = "50ms"
+QUEUE_S = 0.05
 """Packets that wait longer for the link are dropped."""
+BURSTING, BURSTING_CLASS, WAITING = 0x10000, 0x10001, 0x20000
+"""Handles of a queue, its class, and what waits for it."""
 
 
 def address_of(index: int) -> str:
@@ -85,9 +87,17 @@ class Network:
 
     def limit(self, index: int, bits_per_s: float, burst: int) -> None:
         """Bounds a host's link in both directions, at once; connections stay."""
-        settings: dict[str, int | str] = {"rate": f"{round(bits_per_s)}bit", "burst": burst, "latency": QUEUE}
+        settings: dict[str, int | str] = {"rate": f"{round(bits_per_s)}bit", "burst": burst, "latency": f"{round(QUEUE_S * 1000)}ms"}
         for device, namespace in self.ends(index):
             _netlink(partial(_queue, device=device, kind="tbf", **settings), namespace)
+
+    def burst(self, index: int, bits_per_s: float, beyond_bits_per_s: float, size: int) -> None:
+        """Bounds a host's link in both directions, with a burst that is full: as `limit`, but until `size` bytes beyond that went through
+        it carries more."""
+        for device, namespace in self.ends(index):
+            _netlink(
+                partial(_bursting_queue, device=device, bits_per_s=bits_per_s, beyond_bits_per_s=beyond_bits_per_s, size=size), namespace
+            )
 
     def unlimit(self, index: int) -> None:
         """Removes the bound of a host's link."""
@@ -162,6 +172,19 @@ ROOT = 0xFFFFFFFF
 
 def _queue(ip: IPRoute, device: str, kind: str, **settings: int | str) -> None:
     ip.tc("replace", kind, _index(ip, device), **settings)
+
+
+def _bursting_queue(ip: IPRoute, device: str, bits_per_s: float, beyond_bits_per_s: float, size: int) -> None:
+    """A token bucket of `size` that fills at `bits_per_s`, behind a small one for the peak: HTB with one class and no parent, which has
+    both. TBF has them, too, but pyroute2 cannot set its peak."""
+    _no_queue(ip, device)
+    index = _index(ip, device)
+    ip.tc("add", "htb", index, BURSTING, default=1)
+    ip.tc("add-class", "htb", index, BURSTING_CLASS, parent=BURSTING, rate=f"{round(bits_per_s)}bit", ceil=f"{round(beyond_bits_per_s)}bit",
+          burst=size, cburst=burst_bytes(beyond_bits_per_s))  # fmt: skip
+    # What waits is bounded in bytes, as elsewhere: pyroute2 has no queue but TBF that is.
+    ip.tc("add", "tbf", index, WAITING, parent=BURSTING_CLASS, rate=f"{round(beyond_bits_per_s)}bit", burst=burst_bytes(beyond_bits_per_s),
+          latency=f"{round(QUEUE_S * 1000)}ms")  # fmt: skip
 
 
 def _no_queue(ip: IPRoute, device: str) -> None:

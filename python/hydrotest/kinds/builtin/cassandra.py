@@ -42,6 +42,7 @@ KINDS = (
         model=Ref("hydrotest.spec.cassandra:Cassandra"),
         make=Ref("hydrotest.systems.cassandra.system:make"),
         start_s=20.0,
+        takeover_s=2.0,
         services=r"cassandra-\d+$",
         bundles=(Ref("hydrotest.systems.fetch:CASSANDRA"), Ref("hydrotest.systems.fetch:STRESS"), Ref("hydrotest.systems.fetch:EXPORTER")),
         limits=LIMITS,

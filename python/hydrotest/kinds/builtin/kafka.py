@@ -50,6 +50,8 @@ KINDS = (
         model=Ref("hydrotest.spec.kafka:Kafka"),
         make=Ref("hydrotest.systems.kafka.system:make"),
         start_s=10.0,
+        takeover_s=9.0,
+        takeover_ms="broker.session.timeout.ms",
         services=r"kafka-\d+$",
         requests='kafka_requests_total{request="Produce"}',
         bundles=(Ref("hydrotest.systems.fetch:KAFKA"), Ref("hydrotest.systems.fetch:EXPORTER")),

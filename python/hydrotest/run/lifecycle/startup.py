@@ -46,8 +46,7 @@ async def start_systems(
 
     with site.without_cpu_quota():
         listener.phase(f"starting {', '.join(systems)}")
-        for system in systems.values():
-            teardown.add(f"stopping {system.name}", partial(_stop, site, system))
+        teardown.add("stopping the systems", partial(_stop_all, site, list(systems.values())))
         starts = [asyncio.create_task(start(system)) for system in systems.values()]
         try:
             await asyncio.gather(*starts)
@@ -126,6 +125,13 @@ async def watch_services(sampling: Sampling, systems: Mapping[str, System]) -> N
     for system in systems.values():
         for service in system.services:
             await sampling.watch(service.host.name, service.name, service.pid, service.gauges_url)
+
+
+async def _stop_all(site: HostPool, systems: Sequence[System]) -> Sequence[str]:
+    """Stops all at once, as they were started. Returns the problems of each, with its name."""
+    found = await asyncio.gather(*(_stop(site, system) for system in systems), return_exceptions=True)
+    problems = [[f"{type(one).__name__}: {one}"] if isinstance(one, BaseException) else one for one in found]
+    return [f"{system.name}: {problem}" for system, own in zip(systems, problems, strict=True) for problem in own]
 
 
 async def _stop(site: HostPool, system: System) -> Sequence[str]:

@@ -72,6 +72,9 @@ async def survey(
                     f"{host.name}: {what} is {got / wish:.0%} of what was asked for",
                     "Ask for less; shares of use refer to what was measured.",
                 )
+    for host in emulated:
+        if host.spec.burst is not None:
+            await asyncio.to_thread(host.start_burst)
     return surveyed
 
 

@@ -157,6 +157,12 @@ impl ConnectionPool {
         self.all.iter().any(|slot| slot.connection.is_some())
     }
 
+    /// Whether nothing is to be done of what is under way, and the kernel says of all connections when answers came.
+    pub(super) fn may_sleep(&self) -> bool {
+        let mut open = self.all.iter().filter_map(|slot| slot.connection.as_ref());
+        open.all(|connection| connection.socket().is_stamped() && !connection.socket().is_busy())
+    }
+
     /// Opens another connection in the slot of a lost one.
     pub(super) fn replace(&mut self, index: usize) {
         let slot = &mut self.all[index];

@@ -48,6 +48,7 @@ fn press_by(
         connections: 1,
         request_timeout_ms: timeout_ms,
         tick_us: 250,
+        each_answer: false,
         recall_queries: None,
         writer: 0,
         load: LoadSettings {

@@ -52,7 +52,12 @@ impl RecordAccumulator {
                 Some(name) => End::Refused(format!("aborted, for {name}")),
                 None => End::Aborted,
             };
-            ended.extend(over.records.into_iter().map(|records| (records, end.clone())));
+            let at_ns = self.pool.arrived_ns(slot);
+            ended.extend(over.records.into_iter().map(|records| Ended {
+                records,
+                end: end.clone(),
+                at_ns,
+            }));
         }
         Ok(true)
     }
@@ -61,6 +66,7 @@ impl RecordAccumulator {
         let Some((Out::Batches(batches), response)) = self.pool.take::<ProduceRequest>(slot)? else {
             return Ok(false);
         };
+        let at_ns = self.pool.arrived_ns(slot);
         self.throttled.note(response.throttle_time_ms);
         let mut answers: BTreeMap<i32, (i16, i64)> = BTreeMap::new();
         for topic in &response.responses {
@@ -81,7 +87,11 @@ impl RecordAccumulator {
                     batch.records.offset = (offset >= 0).then_some(offset);
                     match &mut self.transactions {
                         Some(transactions) => transactions.stored.push(batch.records),
-                        None => ended.push((batch.records, End::Stored)),
+                        None => ended.push(Ended {
+                            records: batch.records,
+                            end: End::Stored,
+                            at_ns,
+                        }),
                     }
                 }
                 code if self.pool.passes(code) || self.is_out_of_turn(&batch, code) => {
@@ -92,7 +102,11 @@ impl RecordAccumulator {
                     if let Some(transactions) = &mut self.transactions {
                         transactions.refuse(&name);
                     }
-                    ended.push((batch.records, End::Refused(name)));
+                    ended.push(Ended {
+                        records: batch.records,
+                        end: End::Refused(name),
+                        at_ns,
+                    });
                 }
             }
         }

@@ -83,8 +83,12 @@ class Law(Protocol):
         """Share of its operations whose bytes are kept on top of all others: of appended records all, of overwritten rows none."""
         ...
 
-    def copies_needed(self, spec: Any) -> int:
-        """Copies that must be there for its operations to succeed."""
+    def copies_needed(self, spec: Any, system: Any) -> int:
+        """Copies that must be there for its operations to succeed; `system`: the settings of its system."""
+        ...
+
+    def copies_waited(self, spec: Any) -> int:
+        """Copies for which an operation waits, while they belong to it."""
         ...
 
     def data_bytes(self, spec: Any, hosts: int) -> float:

@@ -27,7 +27,7 @@ class MixLaw:
             "keys": lambda spec: spec.keys.size,
         },
         parts={"keys": lambda spec: spec.keys.shape},
-        free=frozenset({"on", "generators", "threads", "kind", "arrivals", "timeout", "tick", "columns", "column_size"}),
+        free=frozenset({"on", "generators", "threads", "kind", "arrivals", "wakes", "timeout", "tick", "columns", "column_size"}),
     )
 
     def batches(self, spec: CassandraLoad, load: Load) -> float:
@@ -39,7 +39,10 @@ class MixLaw:
     def kept_share(self, spec: CassandraLoad) -> float:
         return 0.0
 
-    def copies_needed(self, spec: CassandraLoad) -> int:
+    def copies_needed(self, spec: CassandraLoad, system: object) -> int:
+        return asked(spec.consistency, spec.copies)
+
+    def copies_waited(self, spec: CassandraLoad) -> int:
         return asked(spec.consistency, spec.copies)
 
     def data_bytes(self, spec: CassandraLoad, hosts: int) -> float:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 from hydrotest.analysis.demand.laws.base import Axes, Load, Work
+from hydrotest.spec.kafka import Kafka
 from hydrotest.spec.kafka_produce import BATCH_BYTES_PER_RECORD, KafkaProduce
 
+NEEDED_COPIES = "min.insync.replicas"
 LINGER_S_MIN = 0.0005
 """A batch goes no sooner: so long generators sleep at least."""
 
@@ -34,7 +36,7 @@ class ProduceLaw:
             "replication": lambda spec: spec.replication,
             "producers": lambda spec: spec.producers_each,
         },
-        free=frozenset({"on", "generators", "threads", "kind", "arrivals", "topics"}),
+        free=frozenset({"on", "generators", "threads", "kind", "arrivals", "wakes", "topics"}),
     )
 
     def batches(self, spec: KafkaProduce, load: Load) -> float:
@@ -52,9 +54,15 @@ class ProduceLaw:
     def kept_share(self, spec: KafkaProduce) -> float:
         return 1.0
 
-    def copies_needed(self, spec: KafkaProduce) -> int:
-        """`min.insync.replicas` of its topics, which is 1 unless they set it."""
-        return int(spec.topic.get("min.insync.replicas", 1)) if spec.topic else 1
+    def copies_needed(self, spec: KafkaProduce, system: Kafka) -> int:
+        """`min.insync.replicas` of its topics, or of the brokers, which is 1 unless they set it; only writers that wait for all copies
+        are refused for fewer."""
+        given = spec.topic.get(NEEDED_COPIES, system.config.get(NEEDED_COPIES, 1))
+        return int(given) if spec.acks == -1 else 1
+
+    def copies_waited(self, spec: KafkaProduce) -> int:
+        """With `acks: all` every copy that is in sync; else its leader."""
+        return spec.replication if spec.acks == -1 else 1
 
     def data_bytes(self, spec: KafkaProduce, hosts: int) -> float:
         return 0.0

@@ -1,0 +1,1 @@
+"""A fleet over days: load, failures, burst credits and disks, as a fluid."""

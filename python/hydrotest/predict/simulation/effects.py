@@ -1,0 +1,91 @@
+"""What a workload makes each host of its system do at a rate, by the law of its run, as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from hydrotest.analysis.demand.body import Applied
+from hydrotest.predict.basis import Basis
+
+POINTS = 768
+"""Of a table of CPU over rates; between two of them the law is a straight line."""
+BEYOND, RATE_MAX = 2.0, 1e12
+Values = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """On each of so many hosts."""
+
+    rates: Values
+    """Operations a second of all hosts together."""
+    cores: Values
+    """At each of `rates`, by schedule, without what is fixed."""
+    least: Values
+    """The same where operations wait: batches fill then as they do without a schedule, if that costs less."""
+    link: float
+    """Bytes through the busier direction of its link for each operation of all hosts together."""
+    written: float
+    """Bytes to its disk, likewise."""
+    kept: float
+    """Bytes that stay there, likewise."""
+
+    def cores_at(self, rates: Values, *, waiting: bool = False) -> Values:
+        """Cores of each host whose share of the rate would be this rate of all hosts."""
+        found: Values = np.interp(rates, self.rates, self.least if waiting else self.cores)
+        return found
+
+
+@dataclass
+class Effects:
+    """Of one workload, by the number of hosts that are up."""
+
+    basis: Basis
+    highest: float
+    """The highest rate of the tables, operations a second of all hosts together for each host."""
+    is_shared: bool = False
+    """Other systems are on the same hosts: what it uses beyond its need is not theirs then."""
+    _known: dict[int, Effect] = field(default_factory=dict)
+
+    def on(self, hosts: int) -> Effect:
+        """On so many hosts; with fewer hosts than copies each has one."""
+        if hosts not in self._known:
+            self._known[hosts] = self._made(hosts)
+        return self._known[hosts]
+
+    def _made(self, hosts: int) -> Effect:
+        spec, body = self.basis.spec, self.basis.body
+        if spec.copies > hosts:
+            spec = spec.model_copy(update={"replication": hosts})
+        applied, highest = Applied(spec, hosts, body.ride), self.highest * hosts
+        rates = np.concatenate([[0.0], np.geomspace(highest / 1e5, highest, POINTS)])
+        by_schedule, without = (
+            np.array(
+                [0.0, *(body.demands.cores(applied.work(float(rate), is_closed=closed).drivers) - body.demands.fixed for rate in rates[1:])]
+            )
+            for closed in (False, True)
+        )
+        least = np.minimum(by_schedule, without)
+        if self.is_shared:
+            measured = len(self.basis.first.experiment.systems.present()[self.basis.system].hosts)
+            seen = np.array([body.idling(float(rate) * measured / hosts) - body.demands.fixed for rate in rates])
+            by_schedule, least = np.maximum(by_schedule, seen), np.maximum(least, seen)
+        last = applied.work(highest, is_closed=False)
+        link = max(last.into * body.into, last.out * body.out) / highest
+        kept = last.written * self.basis.law.kept_share(spec) / highest
+        return Effect(rates, by_schedule, least, link, last.written * body.written / highest, kept)
+
+
+def highest_of(basis: Basis, cores: float, hosts: int, asked: float) -> float:
+    """The rate, for each host, up to which tables go: well beyond what fills so many hosts with so many cores, or what is asked for."""
+    applied, rate = Applied(basis.spec, hosts, basis.body.ride), max(1.0, asked)
+    while (
+        rate < RATE_MAX
+        and min(basis.body.demands.cores(applied.work(rate, is_closed=one).drivers) for one in (False, True)) < BEYOND * cores
+    ):
+        rate *= 2
+    # Of a load without any cost of CPU, what is asked for is the only measure.
+    return (rate if rate < RATE_MAX else BEYOND * max(1.0, asked)) / hosts

@@ -1,0 +1,358 @@
+"""Simulated fleets against arithmetic: made-up systems whose laws are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+
+from hydrotest.analysis.demand.laws.base import Load
+from hydrotest.analysis.demand.laws.kafka import ProduceLaw
+from hydrotest.catalogue.cost import Wanted
+from hydrotest.catalogue.machine import Machine
+from hydrotest.cli.entry import main
+from hydrotest.errors import EXIT_BAD_INPUT, BadInputError
+from hydrotest.predict.known import Known
+from hydrotest.predict.simulation.fleet import PAYLOAD
+from hydrotest.predict.simulation.outcome import Simulated, What
+from hydrotest.predict.simulation.scenario import read_scenario
+from hydrotest.predict.simulation.simulate import prepared, simulated
+from hydrotest.report.figures.course import course_page
+from hydrotest.spec.kafka_produce import KafkaProduce
+from tests.test_predict import FILE, HAS, TRUE, cores, known
+from tests.test_predict_latency import both
+
+THREE = FILE.replace("  B2: {", "  B3: {connect: netns, cores: 0.5, memory: 3 GB, network: 4 Gbit/s}\n  B2: {").replace(
+    "[B1, B2]", "[B1, B2, B3]"
+)
+COPIED = THREE.replace("partitions: 6,", "partitions: 6, replication: 3, acks: all,").replace(
+    "heap: 512 MiB", "heap: 512 MiB, config: {min.insync.replicas: 2}"
+)
+TAKEOVER = 9.0
+GB = 1e9
+
+
+def played(
+    tmp_path: Path, run: Known, *, load: Any, hosts: Any = None, machines: dict[str, Machine] | None = None, **more: Any
+) -> tuple[Simulated, pl.DataFrame]:
+    count = len(run.experiment.systems.present()["kafka"].hosts)
+    value = {
+        "name": "made-up", "model": "made-up", "hosts": hosts or {"broker": {"count": count}},
+        "systems": {name: {"on": "broker"} for name in run.seen}, "load": load, "duration": "600 s", **more,
+    }  # fmt: skip
+    file = tmp_path / "scenario.yaml"
+    file.write_text(yaml.safe_dump(value))
+    scenario, _ = read_scenario(file)
+    all_ = prepared(scenario, [run], machines or {}, tmp_path)
+    return simulated(all_, duration_s=scenario.duration, seeds=scenario.seeds, wanted=Wanted())
+
+
+def spec_of(run: Known, workload: str) -> KafkaProduce:
+    spec = run.experiment.workload(workload, KafkaProduce)
+    assert spec is not None
+    return spec
+
+
+def limit(run: Known, workload: str = "small") -> float:
+    """The rate at which the made-up law needs all cores, while operations wait: batches are full then, if that costs less."""
+    spec = spec_of(run, workload)
+    hosts = len(run.experiment.systems.present()["kafka"].hosts)
+    low, high = 0.0, 1e9
+    for _ in range(60):
+        middle = (low + high) / 2
+        fits = min(cores(TRUE, ProduceLaw().work(spec, Load(middle, closed, hosts)).drivers) for closed in (False, True)) <= HAS.cores
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
+
+def waits(series: pl.DataFrame, workload: str = "small") -> np.ndarray[Any, Any]:
+    return series[f"{workload} wait_s"].to_numpy()
+
+
+def test_below_its_limit_all_is_served_at_once(tmp_path: Path) -> None:
+    run = known(TRUE)
+    found, series = played(tmp_path, run, load={"small": {"rate": round(0.8 * limit(run))}})
+    (went,) = found.workloads
+    assert went.served == pytest.approx(went.offered)
+    assert [went.waiting, went.given_up, went.wait_max_s] == pytest.approx([0, 0, 0], abs=1e-3)
+    spec = spec_of(run, "small")
+    used = cores(TRUE, ProduceLaw().work(spec, Load(round(0.8 * limit(run)), False, 2)).drivers) / HAS.cores
+    assert series["broker cpu"].to_numpy() == pytest.approx(used, rel=0.01)
+
+
+def test_beyond_its_limit_it_serves_the_limit_and_catches_up_by_arithmetic(tmp_path: Path) -> None:
+    run = known(TRUE)
+    full = limit(run)
+    high, low = round(1.5 * full), round(0.5 * full)
+    load = {
+        "small": {
+            "stretches": [{"rate": low, "duration": "100 s"}, {"rate": high, "duration": "100 s"}, {"rate": low, "duration": "400 s"}]
+        }
+    }
+    found, series = played(tmp_path, run, load=load)
+    (went,) = found.workloads
+    assert went.backlog_max == pytest.approx((high - full) * 100, rel=0.01)
+    drained = float(series.filter(pl.col("small backlog") > 1)["seconds"].max())  # type: ignore[arg-type]
+    assert drained - 200 == pytest.approx(went.backlog_max / (full - low), rel=0.02)
+    # The oldest waits as long as it takes to serve what came before it.
+    assert went.wait_max_s == pytest.approx((high - full) * 100 / high, rel=0.02) or went.wait_max_s > (high - full) * 100 / high
+    assert went.served == pytest.approx(went.offered, rel=1e-9)
+
+
+def test_a_lone_broker_that_is_away_serves_nothing_and_catches_up(tmp_path: Path) -> None:
+    alone = FILE.replace("[B1, B2]", "[B1]")
+    run = known(TRUE, text=alone)
+    full = limit(run)
+    rate = round(0.6 * full)
+    found, series = played(tmp_path, run, load={"small": {"rate": rate}}, events=[{"at": "60 s", "fail": "broker-0", "for": "18 s"}])
+    (went,) = found.workloads
+    assert went.backlog_max == pytest.approx(rate * 18, rel=0.01)
+    assert went.wait_max_s == pytest.approx(18, rel=0.02)
+    drained = float(series.filter(pl.col("small backlog") > 1)["seconds"].max())  # type: ignore[arg-type]
+    assert drained - 78 == pytest.approx(rate * 18 / (full - rate), abs=1.0)  # a step
+
+
+def test_of_three_copies_all_wait_until_a_failed_one_is_taken_out_and_two_go_on(tmp_path: Path) -> None:
+    run = known(TRUE, text=COPIED)
+    rate = round(0.3 * limit(run))
+    found, series = played(tmp_path, run, load={"small": {"rate": rate}}, objectives={"small": {"wait": "1 s"}},
+                           events=[{"at": "60 s", "fail": "broker-1", "for": "60 s"}])  # fmt: skip
+    (went,) = found.workloads
+    assert went.wait_max_s == pytest.approx(TAKEOVER, abs=0.5)
+    assert found.first_bad is not None
+    assert 60 < found.first_bad.at_s < 63
+    assert [(one.what, one.host) for one in found.first_bad.because] == [("away", "broker-1")]
+    assert [one.what for one in found.happenings if one.subject == "broker-1"] == [What.FAILED, What.BACK, What.CAUGHT_UP]
+    late = series.filter(pl.col("seconds") > 60 + TAKEOVER + 5)
+    assert late["small served"].to_numpy() == pytest.approx(rate, rel=1e-6)
+
+
+def test_with_two_of_three_copies_away_that_are_needed_nothing_is_served(tmp_path: Path) -> None:
+    run = known(TRUE, text=COPIED)
+    _, series = played(tmp_path, run, load={"small": {"rate": 1000}},
+                       events=[{"at": "60 s", "fail": "broker-1", "for": "300 s"}, {"at": "100 s", "fail": "broker-2", "for": "100 s"}])  # fmt: skip
+    between = series.filter((pl.col("seconds") > 101) & (pl.col("seconds") < 199))
+    assert between["small served"].to_list() == pytest.approx([0.0] * between.height)
+    assert series["small backlog"][-1] == pytest.approx(0, abs=1e-3)
+
+
+def test_a_burst_lasts_as_long_as_there_is_something_left(tmp_path: Path) -> None:
+    """A link that sustains a tenth of what is sent, and for 40 MB more carries all of it."""
+    run = known(TRUE)
+    spec = spec_of(run, "large")
+    work = ProduceLaw().work(spec, Load(20_000, False, 2))
+    sent = max(work.into, work.out)
+    hosts = {
+        "broker": {
+            "count": 2,
+            "network": f"{sent * 8 / 10 / PAYLOAD / 1e6:.6f} Mbit/s",
+            "burst": {"network": f"{sent * 8 * 2 / 1e6:.6f} Mbit/s", "size": f"{round(40e6 / PAYLOAD)} B"},
+        }
+    }
+    found, series = played(tmp_path, run, load={"large": {"rate": 20_000}}, hosts=hosts)
+    (spent,) = [one for one in found.happenings if one.what is What.SPENT]
+    assert (spent.resource, spent.count) == ("network", 2)
+    assert spent.at_s == pytest.approx(40e6 / (0.9 * sent), abs=1.0)
+    after = series.filter(pl.col("seconds") > spent.at_s + 5)
+    assert after["large served"].to_numpy() == pytest.approx(2_000, rel=1e-3)
+
+
+def test_processor_credits_are_spent_by_what_is_used_beyond_the_baseline(tmp_path: Path) -> None:
+    run = known(TRUE)
+    machine = Machine(
+        "own",
+        "small",
+        vcpus=1,
+        memory_bytes=8 * 10**9,
+        net_base_bit_s=1e12,
+        cpu_baseline=0.2,
+        credits_per_h=12.0,
+        credits_max=2.0,
+        is_burstable=True,
+    )
+    # One vCPU: twice the cores that were measured.
+    hosts = {"broker": {"count": 2, "type": "own/small"}}
+    spec = spec_of(run, "small")
+    rate = round(limit(run))
+    used = cores(TRUE, ProduceLaw().work(spec, Load(rate, False, 2)).drivers)
+    found, series = played(tmp_path, run, load={"small": {"rate": rate}}, hosts=hosts, machines={"own/small": machine})
+    spent = next(one for one in found.happenings if one.what is What.SPENT)
+    # Two credits are two minutes of a vCPU.
+    assert spent.at_s == pytest.approx(120 / (used - 0.2), rel=0.03)
+    assert series["broker cpu burst"][0] > 0.9
+    assert float(series.filter(pl.col("seconds") > spent.at_s + 5)["small served"].max()) < 0.6 * rate  # type: ignore[arg-type]
+
+
+def test_disks_grow_by_what_is_written_and_stop_where_records_go(tmp_path: Path) -> None:
+    run = known(TRUE)
+    spec = spec_of(run, "large")
+    each = ProduceLaw().work(spec, Load(1000, False, 2)).written
+    hosts = {"broker": {"count": 2, "disk": {"size": "100 GB"}}}
+    found, series = played(tmp_path, run, load={"large": {"rate": 1000}}, hosts=hosts)
+    assert series["broker fill"][-1] * 100 * GB == pytest.approx(each * 600, rel=1e-6)
+    assert found.disks[0].days == pytest.approx((0.8 * 100 * GB - each * 600) / (each * 86_400), rel=1e-3)
+    _, kept = played(tmp_path, run, load={"large": {"rate": 1000, "retain": "60 s"}}, hosts=hosts)
+    # From the beginning there is what was kept before, and it stays as much.
+    assert kept["broker fill"].to_numpy() * 100 * GB == pytest.approx(each * 60, rel=0.02)
+
+
+def test_a_full_disk_ends_its_host(tmp_path: Path) -> None:
+    run = known(TRUE)
+    spec = spec_of(run, "large")
+    each = ProduceLaw().work(spec, Load(1000, False, 2)).written
+    found, series = played(
+        tmp_path, run, load={"large": {"rate": 1000}}, hosts={"broker": {"count": 2, "disk": {"size": f"{round(each * 300)} B"}}}
+    )
+    (full,) = [one for one in found.happenings if one.what is What.DISK_FULL]
+    assert full.at_s == pytest.approx(300, abs=1.5)
+    assert series["large served"][-1] == 0
+    assert next(one for one in found.missed if one.workload == "disks").minutes == pytest.approx(6, abs=0.1)
+
+
+def test_a_restart_in_turn_takes_one_host_at_a_time_and_nothing_waits(tmp_path: Path) -> None:
+    run = known(TRUE, text=COPIED)
+    found, series = played(tmp_path, run, load={"small": {"rate": 1000}}, events=[{"at": "10 s", "roll": "kafka", "for": "20 s"}])
+    assert series["broker up"].min() == 2
+    assert [one.subject for one in found.happenings if one.what is What.FAILED] == ["broker-0", "broker-1", "broker-2"]
+    assert found.workloads[0].wait_max_s == pytest.approx(0, abs=1e-6)
+
+
+def test_a_zone_is_lost_without_a_record_where_copies_are_in_three(tmp_path: Path) -> None:
+    run = known(TRUE, text=COPIED)
+    hosts = {"broker": {"count": 6, "zones": 3}}
+    found, series = played(tmp_path, run, load={"small": {"rate": 1000}}, hosts=hosts, events=[{"at": "60 s", "zone": 1, "for": "60 s"}])
+    assert series["broker up"].min() == 4
+    assert found.workloads[0].waiting == pytest.approx(0, abs=1e-3)
+    assert found.workloads[0].wait_max_s == pytest.approx(TAKEOVER, abs=0.5)
+
+
+def test_new_hosts_serve_when_they_have_their_share(tmp_path: Path) -> None:
+    run = known(TRUE)
+    rate = round(1.2 * limit(run))
+    hosts = {"broker": {"count": 2, "disk": {"size": "100 GB"}}}
+    found, series = played(
+        tmp_path,
+        run,
+        load={"small": {"rate": rate}},
+        hosts=hosts,
+        events=[{"at": "60 s", "add": "broker", "count": 2, "rebalance": "40 MB/s"}],
+    )
+    done = next(one for one in found.happenings if one.what is What.CAUGHT_UP)
+    assert done.at_s > 60
+    before, after = (series.filter(pl.col("seconds") <= done.at_s), series.filter(pl.col("seconds") > done.at_s + 1))
+    assert float(before["small backlog"].max()) > 0  # type: ignore[arg-type]
+    assert float(after["small served"].max()) > 1.2 * limit(run)  # type: ignore[arg-type]
+    assert found.workloads[0].waiting == pytest.approx(0, abs=1e-3)
+
+
+def test_what_waits_too_long_is_given_up(tmp_path: Path) -> None:
+    run = known(TRUE)
+    full = limit(run)
+    found, _ = played(tmp_path, run, load={"small": {"rate": round(2 * full), "gives_up": "30 s"}})
+    (went,) = found.workloads
+    assert went.wait_max_s == pytest.approx(30, abs=0.5)
+    assert went.given_up + went.served + went.waiting == pytest.approx(went.offered)
+    assert went.served == pytest.approx(full * 600, rel=0.01)
+
+
+def test_systems_on_the_same_hosts_share_their_cores(tmp_path: Path) -> None:
+    run = both(0.0)
+    rate = round(0.6 * limit(run))
+    alone, _ = played(tmp_path, replace(run, seen={"kafka": run.seen["kafka"]}), load={"small": {"rate": rate}})
+    shared, _ = played(tmp_path, run, load={"small": {"rate": rate}, "store": {"follows": "small", "ratio": 0.01}})
+    assert alone.workloads[0].waiting == pytest.approx(0, abs=1e-3)
+    assert shared.workloads[0].waiting > 0
+
+
+def test_nothing_is_lost_in_the_arithmetic_and_a_seed_is_a_course(tmp_path: Path) -> None:
+    """Failures and noise of all kinds, twice."""
+    run = known(TRUE, text=COPIED)
+    random = np.random.default_rng(4)
+    for _ in range(10):
+        rate = round(limit(run) * random.uniform(0.2, 1.3))
+        load = {"small": {"daily": {"low": rate // 3, "high": rate}, "noise": 0.2, "gives_up": "20 min", "retain": "2 h"}}
+        events = [{"fail": "broker", "mtbf": "4 h", "for": "10 min"}, {"at": "3 h", "roll": "kafka"}, {"at": "5 h", "add": "broker", "count": 2},
+                  {"at": "7 h", "zone": 0, "for": "5 min"}]  # fmt: skip
+        hosts = {"broker": {"count": 3, "zones": 3, "disk": {"size": "300 GB"}}}
+        first, series = played(tmp_path, run, load=load, hosts=hosts, events=events, duration="12 h", seeds=2)
+        again, same = played(tmp_path, run, load=load, hosts=hosts, events=events, duration="12 h", seeds=2)
+        assert first.conserved <= 1e-9
+        assert first == again
+        assert series.equals(same)
+        assert float(series["broker fill"].min()) >= 0  # type: ignore[arg-type]
+
+
+def test_hosts_far_from_those_measured_are_refused_unless_asked_for(tmp_path: Path) -> None:
+    run = known(TRUE)
+    with pytest.raises(BadInputError, match=r"5\.0 times the hosts"):
+        played(tmp_path, run, load={"small": {"rate": 1000}}, hosts={"broker": {"count": 10}})
+    found, _ = played(tmp_path, run, load={"small": {"rate": 1000}}, hosts={"broker": {"count": 10}}, far=True)
+    assert found.assumed == ["far"]
+
+
+def test_a_trace_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "trace.csv").write_text("seconds,rate\n0,100\n300,1000\n600,100\n")
+    _, series = played(tmp_path, known(TRUE), load={"small": {"trace": "trace.csv"}})
+    assert float(series["small offered"].max()) == pytest.approx(1000, rel=0.01)  # type: ignore[arg-type]
+    (tmp_path / "trace.csv").write_text("seconds,rate\n0,100\n0,50\n")
+    with pytest.raises(BadInputError) as caught:
+        played(tmp_path, known(TRUE), load={"small": {"trace": "trace.csv"}})
+    assert caught.value.line == 3
+
+
+def test_the_page_of_a_course_needs_no_network(tmp_path: Path) -> None:
+    found, series = played(
+        tmp_path, known(TRUE), load={"small": {"rate": 1000}}, events=[{"at": "60 s", "fail": "broker-0", "for": "60 s"}]
+    )
+    page = course_page(found, series)
+    assert "http://" not in page.split("</script>")[-1]
+    assert 'src="http' not in page
+
+
+SCENARIO = """\
+name: one
+model: nowhere
+hosts:
+  broker: {count: 3}
+systems:
+  kafka: {on: broker}
+load:
+  ingest: {rate: 1K}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "says"),
+    [
+        ("{on: broker}", "{on: brokers}", 6, "no group of hosts brokers"),
+        ("{rate: 1K}", "{rate: 1K, daily: {low: 1, high: 2}}", 8, "exactly one of rate"),
+        ("{rate: 1K}", "{follows: other}", 8, "other is no load"),
+        ("{count: 3}", "{count: 3, zone: 2}", 4, "unknown key 'zone'"),
+        ("{rate: 1K}\n", "{rate: 1K}\nevents: [{at: 3d 25:00, fail: broker-1}]\n", 9, "no time of day"),
+        ("{rate: 1K}\n", "{rate: 1K}\nevents: [{at: 3d, fail: broker-3}]\n", 9, "no host broker-3"),
+        ("{rate: 1K}\n", "{rate: 1K}\nevents: [{fail: broker-1}]\n", 9, "either `at` or `mtbf`"),
+        ("{rate: 1K}\n", "{rate: 1K}\nevents: [{at: 3d, zone: 1}]\n", 9, "no zone 1"),
+        ("{rate: 1K}\n", "{rate: 1K}\nobjectives: {ingest: {p99: 50 ms}}\n", 9, "percentiles of latencies are not simulated"),
+    ],
+)
+def test_a_mistake_in_a_scenario_is_named_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, line: int, says: str
+) -> None:
+    file = tmp_path / "scenario.yaml"
+    assert old in SCENARIO
+    file.write_text(SCENARIO.replace(old, new))
+    assert main(["simulate", str(file)]) == EXIT_BAD_INPUT
+    said = capsys.readouterr().err
+    assert f"scenario.yaml:{line}" in said
+    assert says in said
+
+
+def test_a_scenario_without_its_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "scenario.yaml").write_text(SCENARIO)
+    assert main(["simulate", str(tmp_path / "scenario.yaml")]) == EXIT_BAD_INPUT
+    assert "nowhere" in capsys.readouterr().err
