@@ -18,11 +18,12 @@ from hydrotest.catalogue.machine import Machine
 from hydrotest.cli.entry import main
 from hydrotest.errors import EXIT_BAD_INPUT, BadInputError
 from hydrotest.predict.known import Known
-from hydrotest.predict.simulation.fleet import PAYLOAD
 from hydrotest.predict.simulation.outcome import Simulated, What
+from hydrotest.predict.simulation.prepared import prepared
 from hydrotest.predict.simulation.scenario import read_scenario
-from hydrotest.predict.simulation.simulate import prepared, simulated
+from hydrotest.predict.simulation.simulate import simulated
 from hydrotest.report.figures.course import course_page
+from hydrotest.spec.hosts import PAYLOAD
 from hydrotest.spec.kafka_produce import KafkaProduce
 from tests.test_predict import FILE, HAS, TRUE, cores, known
 from tests.test_predict_latency import both
@@ -154,12 +155,14 @@ def test_a_burst_lasts_as_long_as_there_is_something_left(tmp_path: Path) -> Non
             "burst": {"network": f"{sent * 8 * 2 / 1e6:.6f} Mbit/s", "size": f"{round(40e6 / PAYLOAD)} B"},
         }
     }
-    found, series = played(tmp_path, run, load={"large": {"rate": 20_000}}, hosts=hosts)
+    found, series = played(tmp_path, run, load={"large": {"rate": 20_000}}, hosts=hosts, objectives={"large": {"wait": "1 s"}})
     (spent,) = [one for one in found.happenings if one.what is What.SPENT]
     assert (spent.resource, spent.count) == ("network", 2)
     assert spent.at_s == pytest.approx(40e6 / (0.9 * sent), abs=1.0)
     after = series.filter(pl.col("seconds") > spent.at_s + 5)
     assert after["large served"].to_numpy() == pytest.approx(2_000, rel=1e-3)
+    assert found.first_bad is not None
+    assert [(one.what, one.is_spent, one.count) for one in found.first_bad.because] == [("network", True, 2)]
 
 
 def test_processor_credits_are_spent_by_what_is_used_beyond_the_baseline(tmp_path: Path) -> None:

@@ -122,8 +122,7 @@ def _need(bases: Sequence[Basis], rates: Mapping[str, float], ask: Ask, hosts: i
     for one in bases:
         rate, body = rates[one.name], one.body
         # On fewer hosts than copies each has one: the others wait until there are more again.
-        spec = one.spec if one.spec.copies <= hosts else one.spec.model_copy(update={"replication": hosts})
-        applied = Applied(spec, hosts, body.ride)
+        applied = Applied.on(one.spec, hosts, body.ride)
         work = applied.work(rate, is_closed=False, on_busiest=True)
         unknown = unknown or inseparable(body, work.drivers) is not None
         cores += body.demands.cores(work.drivers) - body.demands.fixed
@@ -131,7 +130,7 @@ def _need(bases: Sequence[Basis], rates: Mapping[str, float], ask: Ask, hosts: i
         written += work.written * body.written
         # What is kept is what is written, once for each copy; copies are spread more evenly than what is led.
         kept = applied.work(rate, is_closed=False).written * one.law.kept_share(one.spec)
-        stored += one.law.data_bytes(spec, hosts) + kept * ask.retain_s
+        stored += one.law.data_bytes(applied.spec, hosts) + kept * ask.retain_s
     return cores / ask.speed, max(link_in, link_out), written, stored, float(unknown)
 
 

@@ -95,8 +95,7 @@ def _lacks(one: Lacking) -> str:
     where = one.host if one.count == 1 else f"{one.host} and {one.count - 1} more"
     if one.what == "away":
         return f"{where} away"
-    resource, _, spent = one.what.partition(" ")
-    return f"{resource_words(resource)} of {where} full{' after its burst' if spent else ''}"
+    return f"{resource_words(one.what)} of {where} full{' after its burst' if one.is_spent else ''}"
 
 
 def _missed(one: Missed, seeds: int) -> list[str]:

@@ -23,6 +23,8 @@ Sudo = Literal["never", "generators", "all"]
 """What of hydrotest runs as root on a machine of its own."""
 WholeCores = Annotated[str, Field(pattern=r"^(whole|[1-9][0-9]{0,3} whole)$")]
 """`whole`, or a number of them."""
+PAYLOAD = 1448 / 1514
+"""Of a full frame: what a link is said to carry counts its headers, what is measured through it does not."""
 BURST_S_MAX = 270.0
 """The kernel keeps a burst as the time that its bytes take at the sustained speed, in 2³² steps of 64 ns."""
 QUOTA_PERIOD_S = 0.1

@@ -57,6 +57,11 @@ class Applied:
     hosts: int
     ride: Ride
 
+    @classmethod
+    def on(cls, spec: Workload, hosts: int, ride: Ride) -> Applied:
+        """On so many hosts: on fewer than there are copies each has one."""
+        return cls(spec if spec.copies <= hosts else spec.model_copy(update={"replication": hosts}), hosts, ride)
+
     @property
     def law(self) -> Law:
         """Its law; there is one."""

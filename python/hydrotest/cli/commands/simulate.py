@@ -13,8 +13,9 @@ from hydrotest.cli.commands.catalogue import warn_of_age
 from hydrotest.cli.output import out_console, print_json, say_on_stderr
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, BadInputError
 from hydrotest.predict.known import read_known
+from hydrotest.predict.simulation.prepared import prepared
 from hydrotest.predict.simulation.scenario import SEEDS_MAX, read_scenario
-from hydrotest.predict.simulation.simulate import prepared, simulated
+from hydrotest.predict.simulation.simulate import simulated
 from hydrotest.report.figures.course import course_page
 from hydrotest.report.simulation import print_simulated
 from hydrotest.store.folder import write_whole

@@ -57,10 +57,8 @@ class Effects:
         return self._known[hosts]
 
     def _made(self, hosts: int) -> Effect:
-        spec, body = self.basis.spec, self.basis.body
-        if spec.copies > hosts:
-            spec = spec.model_copy(update={"replication": hosts})
-        applied, highest = Applied(spec, hosts, body.ride), self.highest * hosts
+        body = self.basis.body
+        applied, highest = Applied.on(self.basis.spec, hosts, body.ride), self.highest * hosts
         rates = np.concatenate([[0.0], np.geomspace(highest / 1e5, highest, POINTS)])
         by_schedule, without = (
             np.array(
@@ -75,7 +73,7 @@ class Effects:
             by_schedule, least = np.maximum(by_schedule, seen), np.maximum(least, seen)
         last = applied.work(highest, is_closed=False)
         link = max(last.into * body.into, last.out * body.out) / highest
-        kept = last.written * self.basis.law.kept_share(spec) / highest
+        kept = last.written * self.basis.law.kept_share(applied.spec) / highest
         return Effect(rates, by_schedule, least, link, last.written * body.written / highest, kept)
 
 

@@ -11,14 +11,12 @@ import numpy.typing as npt
 from hydrotest.analysis.demand.windows import Ceilings
 from hydrotest.catalogue.machine import Machine
 from hydrotest.predict.simulation.scenario import HostGroup
+from hydrotest.spec.hosts import PAYLOAD
 
 NETWORK_BURST_S = 1200.0
 """How long a link of a type carries its peak, from full: the clouds do not publish it. Assumed."""
 DISK_BURST_S = 1800.0
 """The same of disks that are reached by the network: once a day for half an hour at least, as AWS says of its smaller types."""
-
-PAYLOAD = 1448 / 1514
-"""Of a full frame: a link that was measured has its payload, and what a link is said to carry has the headers, too."""
 
 Values = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -89,6 +87,11 @@ class Fleet:
     """Bytes that its copies lack."""
     fetches: Values
     """Bytes a second at which a new host gets its share; infinite where nothing was said."""
+
+    @property
+    def buckets(self) -> dict[str, Bucket]:
+        """By resource."""
+        return {"cpu": self.cores, "network": self.link, "disk": self.disk}
 
 
 def group_has(group: HostGroup, machine: Machine | None, measured: Ceilings, speed: float) -> dict[str, tuple[float, float, float]]:

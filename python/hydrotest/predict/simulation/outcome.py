@@ -26,7 +26,8 @@ class What(StrEnum):
 class Lacking(Row):
     """What a system lacks."""
 
-    what: str = Field(description="`away`; or a resource that is full: `cpu`, `network` or `disk`, with ` spent` where its burst is.")
+    what: str = Field(description="`away`; or a resource that is full: `cpu`, `network` or `disk`.")
+    is_spent: bool = Field(False, description="Its burst is spent.")
     host: str = Field(description="The first host of which that is so.")
     count: Count = Field(description="How many there are.")
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hydrotest.predict.simulation.course import Course
+from hydrotest.predict.simulation.effects import Effect
 from hydrotest.predict.simulation.fleet import Flags, Fleet, Hosts, Values
 from hydrotest.predict.simulation.outcome import What
 from hydrotest.predict.simulation.service import EPSILON_BYTES, Service
 
-RESOURCES = ("cpu", "network", "disk")
 HALVINGS = 30
 SLICES = 200
 """Parts of the time for which records are kept: they go part by part."""
@@ -89,7 +89,7 @@ class World:
         self.uses: Uses | None = None
         self.growth = np.zeros(len(fleet.names))
         """Bytes a second by which disks grew in the last step."""
-        self._spent = {name: np.zeros(len(fleet.names), dtype=bool) for name in RESOURCES}
+        self._spent = {name: np.zeros(len(fleet.names), dtype=bool) for name in fleet.buckets}
 
     def fill_before(self) -> None:
         """What is kept for a while is there from the beginning, as if the course had been the same before."""
@@ -141,15 +141,15 @@ class World:
     def step(self, seconds: float) -> None:
         """Goes on by so many seconds."""
         fleet, middle = self.fleet, self.now_s + seconds / 2
-        ceilings = {"cpu": fleet.cores.ceiling(seconds), "network": fleet.link.ceiling(seconds), "disk": fleet.disk.ceiling(seconds)}
+        ceilings = {resource: bucket.ceiling(seconds) for resource, bucket in fleet.buckets.items()}
         fetched = self._catch_up(seconds)
         free = {
             **ceilings,
             "network": np.maximum(ceilings["network"] - fetched, EPSILON),
             "disk": np.maximum(ceilings["disk"] - fetched, EPSILON),
         }
-        wanted: dict[str, tuple[Values, Flags, Flags, Values]] = {}
-        asks: list[tuple[Service, str, Values]] = []
+        wanted: dict[str, tuple[Values, Flags, Values]] = {}
+        asks: list[tuple[Effect, Values]] = []
         for flow in self.flows.values():
             service, members = flow.service, flow.service.member
             flow.rate_offered = flow.course(middle)
@@ -157,19 +157,20 @@ class World:
             serves = service.served(flow.name, ready, self.now_s)
             arrivals = np.where(members, flow.rate_offered / max(1, int(members.sum())), 0.0)
             desired = np.where(serves, arrivals + flow.backlog / seconds, 0.0)
-            wanted[flow.name] = (desired, ready, serves, arrivals)
-            asks.append((service, flow.name, self._by_host(service, desired, ready)))
+            wanted[flow.name] = (desired, ready, arrivals)
+            effect = service.effects[flow.name].on(max(1, int(ready.sum())))
+            asks.append((effect, self._by_host(service, desired, ready)))
         scale, binds = self._scale(asks, free)
-        used: list[tuple[Service, str, Values]] = []
-        for flow in self.flows.values():
-            desired, ready, _, arrivals = wanted[flow.name]
+        used: list[tuple[Flow, Effect, Values]] = []
+        for flow, (effect, _) in zip(self.flows.values(), asks, strict=True):
+            desired, ready, arrivals = wanted[flow.name]
             service = flow.service
             own = scale[service.at]
             there = own[ready]
             mean = float(there.mean()) if there.size else 0.0
             served = desired * np.where(ready, service.slowest(flow.name, ready, own), mean)
             self._integrate(flow, arrivals, served, seconds)
-            used.append((service, flow.name, self._by_host(service, served, ready)))
+            used.append((flow, effect, self._by_host(service, served, ready)))
         before = fleet.stored.copy()
         self._use(used, ceilings, fetched, binds, seconds)
         self.growth = (fleet.stored - before) / seconds
@@ -186,12 +187,11 @@ class World:
             found[service.at[ready]] = (rates[ready] + moved / count) * count
         return found
 
-    def _scale(self, asks: list[tuple[Service, str, Values]], free: Mapping[str, Values]) -> tuple[Values, list[str | None]]:
+    def _scale(self, asks: list[tuple[Effect, Values]], free: Mapping[str, Values]) -> tuple[Values, list[str | None]]:
         """What each host gives of all that is wanted of it."""
         count = len(self.fleet.names)
         link, disk = np.zeros(count), np.zeros(count)
-        for service, name, rates in asks:
-            effect = service.effects[name].on(max(1, int(service.ready(self.fleet).sum())))
+        for effect, rates in asks:
             link += effect.link * rates
             disk += effect.written * rates
         by = {"network": free["network"] / np.maximum(link, EPSILON), "disk": free["disk"] / np.maximum(disk, EPSILON)}
@@ -212,10 +212,9 @@ class World:
                 binds[at] = "cpu"
         return scale, binds
 
-    def _cores(self, asks: list[tuple[Service, str, Values]], scale: Values, at: Hosts | slice, *, waiting: bool = False) -> Values:
+    def _cores(self, asks: list[tuple[Effect, Values]], scale: Values, at: Hosts | slice, *, waiting: bool = False) -> Values:
         total = np.zeros(len(scale))
-        for service, name, rates in asks:
-            effect = service.effects[name].on(max(1, int(service.ready(self.fleet).sum())))
+        for effect, rates in asks:
             total += effect.cores_at(rates[at] * scale, waiting=waiting)
         return total
 
@@ -293,14 +292,13 @@ class World:
             flow.backlog = flow.backlog - over
         flow.wait_s = flow.age(float(flow.backlog.max()) * parts)
 
-    def _use(self, used: list[tuple[Service, str, Values]], ceilings: Mapping[str, Values], fetched: Values,
+    def _use(self, used: list[tuple[Flow, Effect, Values]], ceilings: Mapping[str, Values], fetched: Values,
              binds: list[str | None], seconds: float) -> None:  # fmt: skip
         fleet = self.fleet
         link, disk, cores = fetched.copy(), fetched.copy(), self._fixed() * fleet.up
-        for service, name, rates in used:
-            effect = service.effects[name].on(max(1, int(service.ready(fleet).sum())))
+        for flow, effect, rates in used:
             link, disk, cores = link + effect.link * rates, disk + effect.written * rates, cores + effect.cores_at(rates)
-            self._keep(service, self.flows[name], seconds)
+            self._keep(flow, seconds)
         # By schedule it would need more than there is; then all of it is used. Credits go by what is used, not by what the law has of it.
         cores = np.minimum(cores, ceilings["cpu"] * self._full())
         fleet.cores.use(np.minimum(cores / self._full(), ceilings["cpu"]), seconds)
@@ -308,15 +306,16 @@ class World:
         fleet.disk.use(np.minimum(disk, ceilings["disk"]), seconds)
         self.uses = Uses({"cpu": cores / np.maximum(ceilings["cpu"] * self._full(), EPSILON), "network": link / ceilings["network"],
                           "disk": disk / ceilings["disk"]}, binds)  # fmt: skip
-        for resource, bucket in (("cpu", fleet.cores), ("network", fleet.link), ("disk", fleet.disk)):
+        for resource, bucket in fleet.buckets.items():
             spent = bucket.spent & fleet.exists
             for host in np.flatnonzero(spent & ~self._spent[resource]):
                 self.note(What.SPENT, fleet.names[host], resource)
             # One that is filled a little is not a new one.
             self._spent[resource] = spent | (self._spent[resource] & (bucket.left < 0.1 * bucket.size))
 
-    def _keep(self, service: Service, flow: Flow, seconds: float) -> None:
+    def _keep(self, flow: Flow, seconds: float) -> None:
         """Bytes that stay: on hosts that are there at once, on others when they have caught up."""
+        service = flow.service
         members = int(service.member.sum())
         each = service.effects[flow.name].on(max(1, members)).kept * flow.rate_served * seconds
         if each <= 0:

@@ -16,7 +16,7 @@ from hydrotest.hosts.lab.netns import NetnsHost, machine_cores
 from hydrotest.hosts.monitored.source import Known
 from hydrotest.run.lifecycle.events import Silent, Warn
 from hydrotest.spec.choice import narrowed
-from hydrotest.spec.hosts import Placed
+from hydrotest.spec.hosts import PAYLOAD, Placed
 from hydrotest.systems.fetch import ProgressCallback
 
 DISK_BYTES = 256 << 20
@@ -27,8 +27,6 @@ DISK_BYTES_PER_S_MIN = 1e6
 DISK_PARTS = 4
 """A small disk is filled to one of so many parts."""
 NULL_S = 0.5
-PAYLOAD = 1448 / 1514
-"""Payload share of a full frame: the link's bound counts headers, the measurement does not."""
 UNHEARD = Silent()
 DOCTOR = "`hydrotest doctor` shows what this machine lacks."
 EMULATED_TO = 0.05
