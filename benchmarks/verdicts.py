@@ -38,12 +38,12 @@ from hydrotest.analysis.bottleneck.outcome import rate_of, squeezed
 from hydrotest.analysis.bottleneck.proof import proven
 from hydrotest.analysis.bottleneck.squeeze import RATE_MIN, Candidate, changes
 from hydrotest.analysis.bottleneck.windows import uses_in, window_of
-from hydrotest.analysis.resources.rates import speed_rows
+from hydrotest.analysis.resources.rates import read_speeds
 from hydrotest.analysis.spark.bounds import suspect
 from hydrotest.analysis.statistics.intervals import pooled_deviation
 from hydrotest.hosts.base import Service
 from hydrotest.hosts.lab.netns import NetnsHost
-from hydrotest.hosts.local import node_binary
+from hydrotest.places import node_binary
 from hydrotest.report.bounds import full_on
 from hydrotest.report.wording.binding import explained
 from hydrotest.report.wording.figures import of_hosts
@@ -64,7 +64,6 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import SqueezeBlock, Trial
-from hydrotest.store.samples import read_samples
 from hydrotest.verdicts.binding import BoundBy
 from hydrotest.verdicts.evidence import InsideLine
 
@@ -227,7 +226,7 @@ def scatters(folder: RunFolder, trials: list[Trial], name: str, machine: str) ->
     changed: dict[str, dict[Candidate, list[float]]] = {how: {} for how in HOW}
     for trial in trials:
         rate = rate_of(folder, trial, name)
-        speeds = speed_rows(read_samples(folder.folder_of(trial), layout.HOST_SAMPLES), machine)
+        speeds = read_speeds(folder.folder_of(trial), machine)
         corrected = partial(by_speed, rate, speeds)
         ways: tuple[Callable[[SqueezeBlock], float | None], ...] = (rate, corrected)
         for how, one in zip(HOW, ways, strict=True):

@@ -21,8 +21,9 @@ from hydrotest.hosts.channel import ConnectionLostError
 from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.frames import BODY_BYTES_MAX
 from hydrotest.hosts.hub import OWN_BINARY, Hub
-from hydrotest.hosts.local import LocalHost, node_binary
+from hydrotest.hosts.local import LocalHost
 from hydrotest.hosts.protocol import PROTOCOL
+from hydrotest.places import node_binary
 
 LONG = Patience.of(a_slow_machine=60.0)
 HUB = [str(node_binary()), "hub"]

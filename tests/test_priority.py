@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hydrotest.hosts.base import Service
-from hydrotest.hosts.local import node_binary
 from hydrotest.hosts.protocol import GREETING
+from hydrotest.places import node_binary
 
 WITHOUT_ROOT = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
 

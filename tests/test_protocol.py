@@ -17,6 +17,7 @@ from hydrotest.hosts.command import run_here
 from hydrotest.hosts.deadlines import Patience
 from hydrotest.hosts.local import LocalHost
 from hydrotest.hosts.protocol import PROTOCOL, understood
+from hydrotest.places import node_binary
 
 Plant = Callable[[str], None]
 SUBCOMMANDS = ["produce", "consume", "cql", "sample", "ceiling", "supervise", "sink", "clock", "cpu-hog", "query"]
@@ -26,7 +27,7 @@ SUBCOMMANDS = ["produce", "consume", "cql", "sample", "ceiling", "supervise", "s
 def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plant:
     """Puts a shell script in the place of hydrotest-node."""
 
-    real = local.node_binary()
+    real = node_binary()
 
     def put(script: str) -> None:
         path = tmp_path / "hydrotest-node"

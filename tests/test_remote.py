@@ -12,12 +12,12 @@ import pytest
 
 from hydrotest.errors import BadInputError, MissingToolError
 from hydrotest.hosts.channel import ConnectionLostError
-from hydrotest.hosts.local import node_binary
 from hydrotest.hosts.remote import bootstrap, ssh
 from hydrotest.hosts.remote.facts import count_of, facts_of
 from hydrotest.hosts.remote.host import RemoteHost
 from hydrotest.hosts.remote.make import remote_hosts, sweep
 from hydrotest.hosts.remote.ssh import Refusal, meaning_of
+from hydrotest.places import node_binary
 from hydrotest.spec.hosts import CommandHost, SshHost
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of

@@ -10,9 +10,9 @@ import time
 import pytest
 
 from hydrotest.errors import MissingToolError
-from hydrotest.hosts.local import node_binary
 from hydrotest.hosts.protocol import GREETING
 from hydrotest.hosts.remote.bootstrap import binary_for
+from hydrotest.places import node_binary
 
 pytestmark = [pytest.mark.real, pytest.mark.long]
 MACHINE = "aarch64"

@@ -56,7 +56,7 @@ async def test_kafka_open_loop_holds_its_schedule_and_every_record_arrives(bench
 
 async def test_kafka_closed_loop_never_exceeds_its_count(bench: Bench, load_workloads: dict[str, Rated]) -> None:
     trial = await load_workloads["ingest"].closed_loop(500, PLAN)
-    seconds = bench.runner.folder.seconds(trial, "ingest")
+    seconds = list(bench.runner.folder.seconds(trial, "ingest"))
     assert max(value for second in seconds for value in second.in_flight) <= 500
     assert trial.load("ingest").fates is not None
 

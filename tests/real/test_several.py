@@ -39,7 +39,7 @@ async def test_three_producers_keep_one_schedule(bench: Bench, load_workloads: d
 @pytest.mark.long
 async def test_in_a_closed_loop_each_has_as_many_in_flight_as_one_of_its_own(bench: Bench, load_workloads: dict[str, Rated]) -> None:
     trial = await load_workloads["ingest"].trial(PLAN, LoadSpec(in_flight=450, times=2))
-    seconds = bench.runner.folder.seconds(trial, "ingest")
+    seconds = list(bench.runner.folder.seconds(trial, "ingest"))
     assert 450 < max(value for second in seconds for value in second.in_flight) <= 900
 
 

@@ -12,11 +12,13 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from hydrotest.analysis.resources.rates import compiling, stolen
-from hydrotest.analysis.statistics.latency import Latency, latency_ms, window_histogram
+from hydrotest.analysis.resources.rates import service_means, stolen
+from hydrotest.analysis.statistics.course import Course, Reading
+from hydrotest.analysis.statistics.latency import Latency, latency_ms, merged, window_histogram
 from hydrotest.analysis.statistics.progress import Progress
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.records import Counts, Load, Second, Trial
+from hydrotest.store.histograms import stretch_histograms
+from hydrotest.store.records import Counts, Load, Trial
 
 EDGE_S = 0.05
 """A `second` event is at most this far from the full second."""
@@ -38,7 +40,7 @@ class Measured:
     trial: Trial
     load: Load
     folder: Path
-    seconds: list[Second]
+    course: Course
     run: RunFolder
 
     @classmethod
@@ -46,7 +48,9 @@ class Measured:
         """Reads what the window needs."""
         folder, known = run.folder_of(trial), _known.get()
         if known is None or (found := known.get((folder, workload))) is None or found.trial != trial:
-            found = cls(trial, trial.load(workload), folder, run.seconds(trial, workload), run)
+            load = trial.load(workload)
+            started_wall_s = load.outcome.started_wall_s if load.outcome is not None else 0.0
+            found = cls(trial, load, folder, Course.of(run.seconds(trial, workload), started_wall_s), run)
             if known is not None:
                 known[folder, workload] = found
         return found
@@ -59,7 +63,8 @@ class Measured:
     @cached_property
     def compiling(self) -> dict[str, float]:
         """Cores that the JIT compilers of each service used in the window."""
-        return compiling(self.run, self.trial, self.start_s, self.end_s)
+        means = service_means(self.run, self.trial, self.start_s, self.end_s)
+        return {one.service: one.jit_cores for one in means if one.jit_cores is not None}
 
     @cached_property
     def stolen(self) -> dict[str, float]:
@@ -89,11 +94,7 @@ class Measured:
     @cached_property
     def _edges(self) -> tuple[tuple[float, Counts], tuple[float, Counts]]:
         """The counter readings nearest to the window's edges; zero for the start."""
-        assert self.load.outcome is not None
-        readings = [(self.load.outcome.started_wall_s, Counts())] + [(second.wall_s, second.counts) for second in self.seconds]
-        first = min(readings, key=lambda reading: abs(reading[0] - self.start_s))
-        last = min(readings, key=lambda reading: abs(reading[0] - self.end_s))
-        return first, last
+        return self.course.nearest(self.start_s), self.course.nearest(self.end_s)
 
     @property
     def duration_s(self) -> float:
@@ -154,14 +155,30 @@ class Measured:
         assert self.load.outcome is not None
         return {name: count for name, count in self.load.outcome.errors.items() if name.startswith(f"{op} ")}
 
-    @property
-    def window_seconds(self) -> list[Second]:
-        """The second-by-second readings inside the window."""
-        return [s for s in self.seconds if self.start_s + EDGE_S < s.wall_s <= self.end_s + EDGE_S]
+    @cached_property
+    def _window_ends(self) -> tuple[Reading, Reading] | None:
+        """The first and the last second-by-second reading inside the window; None if there are not two."""
+        return self.course.ends(self.start_s + EDGE_S, self.end_s + EDGE_S)
 
     def histogram(self, which: str = "response", op: str | None = None) -> HdrHistogram:
         """One of the three histograms over the window."""
+        if (which, op) in self._summed:
+            return self._summed[which, op]
         return window_histogram(self.folder, self.load.workload, which, op, self.start_s, self.end_s)
+
+    @cached_property
+    def _summed(self) -> dict[tuple[str, str | None], HdrHistogram]:
+        """What was summed up anyway. Not all: each is 170 kB, and a run may have thousands of trials."""
+        return {}
+
+    def stretches(self, width_s: float) -> list[HdrHistogram]:
+        """Response times of the window by stretches of it, without a last one that is shorter. The window's histogram is their sum,
+        so that the log is read once for both."""
+        count = int((self.end_s - self.start_s) // width_s)
+        edges_s = [*(self.start_s + at * width_s for at in range(count + 1)), self.end_s]
+        found = list(stretch_histograms(self.folder, self.load.workload, "response", None, edges_s))
+        self._summed["response", None] = merged(found)
+        return found[:count]
 
     @cached_property
     def latency(self) -> Latency | None:
@@ -173,11 +190,10 @@ class Measured:
         """How late the generator was, milliseconds."""
         return latency_ms(self.histogram("wait"))
 
-    @cached_property
+    @property
     def progress(self) -> Progress:
         """Its complete course, from second 0 to its end."""
-        assert self.load.outcome is not None
-        return Progress.of(self.seconds, self.load.outcome.started_wall_s)
+        return self.course.progress
 
     @cached_property
     def window_progress(self) -> Progress:
@@ -198,10 +214,9 @@ class Measured:
     @property
     def threads(self) -> list[ThreadShare]:
         """Each generator thread's share of a core in the window."""
-        inside = self.window_seconds
-        if len(inside) < 2:
+        if self._window_ends is None:
             return []
-        first, last = inside[0], inside[-1]
+        first, last = self._window_ends
         wall_ns = (last.wall_s - first.wall_s) * 1e9
         before = {thread.name: thread for thread in first.threads}
         return [
@@ -213,10 +228,9 @@ class Measured:
     @property
     def cpu_s_per_million(self) -> float | None:
         """The generator's own CPU-seconds per million operations completed in the window."""
-        inside = self.window_seconds
-        if len(inside) < 2:
+        if self._window_ends is None:
             return None
-        first, last = inside[0], inside[-1]
+        first, last = self._window_ends
         done = last.counts.completed - first.counts.completed
         cpu_ns = sum(t.cpu_ns for t in last.threads) - sum(t.cpu_ns for t in first.threads)
         return cpu_ns / 1e9 / done * 1e6 if done > 0 else None

@@ -32,7 +32,7 @@ from hydrotest.analysis.measured import Measured, each_read_once
 from hydrotest.analysis.missing import missing_files
 from hydrotest.analysis.resources.before import baseline_of
 from hydrotest.analysis.resources.by_host import host_windows, measured_trials, usage_by_test, usage_rows
-from hydrotest.analysis.resources.rates import read_host_rates, speed_rows
+from hydrotest.analysis.resources.rates import read_host_rates, read_speeds
 from hydrotest.analysis.spark.bounds import job_rows
 from hydrotest.analysis.spark.jobs import batch_rows
 from hydrotest.analysis.spark.scaling import scaling_rows
@@ -46,7 +46,6 @@ from hydrotest.store import layout
 from hydrotest.store.folder import REBUILT, RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import RecordAccounting, Tenancy, Trial
-from hydrotest.store.samples import read_samples
 from hydrotest.summary.base import Row
 from hydrotest.summary.generator import Generator
 from hydrotest.summary.integrity import Integrity, ViewAccount
@@ -95,6 +94,8 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     interference = [row for together in combined for row in together.interference()]
     batch = batch_rows(run, experiment, trials)
     windows = host_windows(run, trials, hosts)
+    # First, since a soak's stretches are its window, too: its logs are read once.
+    soak = soak_rows(run, experiment, trials)
     # Starvation is reported for the trials that interference is reported for: those of the search apply more
     # load, and less.
     pressed_together = [trial for trial in trials if trial.status == "done" and trial.purpose == Purpose.TOGETHER]
@@ -138,7 +139,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         executors=flow_rows(limit_rows, experiment),
         queries=query_rows(run, trials),
         windows=window_rows(trials),
-        soak=soak_rows(run, experiment, trials),
+        soak=soak,
         faults=fault_rows(run, trials),
         profiles=profile_rows(run, experiment, trials),
         doublings=doubling_rows(run, experiment, trials),
@@ -294,8 +295,7 @@ def speed_summary(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any
     name = hosts[0]["name"]
     speeds, rates = [], []
     for trial in trials:
-        samples = read_samples(run.folder_of(trial), layout.HOST_SAMPLES)
-        speeds.append(speed_rows(samples, name))
+        speeds.append(read_speeds(run.folder_of(trial), name))
         rates.append(read_host_rates(run.folder_of(trial), name))
     speeds = [frame for frame in speeds if not frame.is_empty()]
     rates = [frame for frame in rates if not frame.is_empty()]

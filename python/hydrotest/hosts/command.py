@@ -16,10 +16,10 @@ from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.deadlines import SLOW, Patience, cancelled, until
 from hydrotest.hosts.files import Files
-from hydrotest.hosts.local import node_binary
 from hydrotest.hosts.locales import PLAIN_LOCALE
 from hydrotest.hosts.node import Event, Node, how_it_ended
 from hydrotest.hosts.protocol import GREETING, check_hello, understood
+from hydrotest.places import node_binary
 
 GRACE_S = 5.0
 SHORT = Patience.of(a_tool_that_takes_seconds=SLOW * 100.0)

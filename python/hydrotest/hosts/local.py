@@ -6,30 +6,16 @@ import math
 import os
 import platform
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from hydrotest.errors import MissingToolError
 from hydrotest.hosts.base import HostFacts
 from hydrotest.hosts.cpu_hog import CpuHog
 from hydrotest.hosts.java import find_java
 from hydrotest.hosts.limits import Limits, usable_cores, usable_memory_bytes
 from hydrotest.hosts.reached import Reached
-
-NODE = "hydrotest-node"
-
-
-def node_binary() -> Path:
-    """The Rust binary: next to the running Python, or on the PATH."""
-    beside = Path(sys.executable).parent / NODE
-    if beside.exists():
-        return beside
-    found = shutil.which(NODE)
-    if found is None:
-        raise MissingToolError(f"{NODE} is not installed", "Run `make install`, or `pip install .` with cargo on the PATH.")
-    return Path(found)
+from hydrotest.places import node_binary
 
 
 class OnThisMachine(Reached):

@@ -176,18 +176,19 @@ class RunFolder:
         """A trial's folder."""
         return self.path / layout.trial_folder(trial.number, trial.slug)
 
-    def seconds(self, trial: Trial, workload: str) -> list[Second]:
+    def seconds(self, trial: Trial, workload: str) -> Iterator[Second]:
         """A workload's counters second by second, over all its generators."""
         paths = layout.of_all_generators(self.folder_of(trial) / layout.seconds(workload))
-        return merged_seconds([list(_read_seconds(path)) for path in paths])
+        return merged_seconds([_read_seconds(path) for path in paths])
 
 
 def _read_seconds(path: Path) -> Iterator[Second]:
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        try:
-            yield Second.model_validate_json(line)
-        except ValueError as error:
-            raise BadInputError(f"the file is damaged: {_reason(error)}", OTHERS_READ, file=path, line=number) from error
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield Second.model_validate_json(line)
+            except ValueError as error:
+                raise BadInputError(f"the file is damaged: {_reason(error)}", OTHERS_READ, file=path, line=number) from error
 
 
 def _reason(error: ValueError) -> str:

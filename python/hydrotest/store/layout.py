@@ -22,6 +22,8 @@ TRIALS = "trials"
 SYSTEM_LOGS = "logs"
 SPARK_EVENTS = Path("logs") / "spark-events"
 LOCK = ".lock"
+SPILLED = ".samples"
+"""Folder of readings that wait for the end of their trial and do not fit into memory."""
 BASELINE = "baseline"
 """Folder of the samples of a cluster that is there already, from before any load; as below a trial's folder."""
 

@@ -3,24 +3,23 @@ of the same bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
 from hydrotest.store.records import Counts, Load, Outcome, Second, ThreadUse
 
 
-def merged_seconds(parts: Sequence[Sequence[Second]]) -> list[Second]:
+def merged_seconds(parts: Sequence[Iterable[Second]]) -> Iterator[Second]:
     """The generators' readings second by second: they begin together, so the n-th of each belong to one
     second. A generator that ended earlier keeps its last counters and has nothing in flight."""
     if len(parts) < 2:
-        return list(parts[0]) if parts else []
-    out = []
+        yield from parts[0] if parts else ()
+        return
     last: list[Second | None] = [None] * len(parts)
     for row in zip_longest(*parts):
         last = [now or _ended(before) for now, before in zip(row, last, strict=True)]
-        out.append(_together(last))
-    return out
+        yield _together(last)
 
 
 def _ended(last: Second | None) -> Second | None:

@@ -11,6 +11,8 @@ pub mod cluster;
 pub mod control;
 pub mod draw;
 pub mod drive;
+pub mod histogram_counts;
+pub mod interval_logs;
 pub mod null;
 pub mod recorder;
 pub mod reporter;

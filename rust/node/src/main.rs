@@ -6,6 +6,7 @@ mod ceiling;
 mod clock;
 mod cpu_hog;
 mod evict;
+mod histograms;
 mod hub;
 mod look;
 mod namespace;
@@ -61,6 +62,8 @@ enum Command {
     CpuHog,
     /// Take the files of a folder out of the page cache.
     Evict,
+    /// Sum the histograms of interval logs, as often as asked.
+    Histograms,
     /// Send a system one admin query: readiness, set-up, the state of what was stored.
     Query,
     /// Report the state of a cluster that others use, as often as asked.
@@ -83,7 +86,13 @@ fn main() {
             .enter_namespace
             .map_or(Ok(()), |file| namespace::enter(&file, arguments.unlimited))
     };
-    let result = greet()
+    // Its questions are all that it knows: what does not fit them ends it.
+    let greeted = if matches!(arguments.command, Command::Histograms) {
+        Ok(())
+    } else {
+        greet()
+    };
+    let result = greeted
         .and_then(|()| enter_namespace())
         .and_then(|()| match arguments.command {
             Command::Produce => generator(hydrotest_kafka::produce::run, is_for_all),
@@ -101,6 +110,7 @@ fn main() {
             Command::ClockOffset => clock::offset(),
             Command::CpuHog => cpu_hog::run(),
             Command::Evict => evict::run(),
+            Command::Histograms => histograms::run(),
             Command::Query => admin_query::run(),
             Command::Look => look::run(),
             Command::Hub => hub::run(),

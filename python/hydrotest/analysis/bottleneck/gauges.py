@@ -49,9 +49,9 @@ def gauged(run: RunFolder, windows: Sequence[tuple[Trial, float, float]], needed
     services on these hosts, and nodes that a cluster shows of itself, whose hosts are not known."""
     frames = []
     for trial, begin, end in windows:
-        samples = read_samples(run.folder_of(trial), layout.GAUGE_SAMPLES)
-        if not samples.is_empty():
-            frames.append(samples.filter(pl.col("wall_s").is_between(begin, end)).with_columns(pl.lit(trial.number).alias("trial")))
+        samples = read_samples(run.folder_of(trial), layout.GAUGE_SAMPLES, pl.col("wall_s").is_between(begin, end))
+        if samples.columns:
+            frames.append(samples.with_columns(pl.lit(trial.number).alias("trial")))
     if not frames:
         return []
     every = pl.concat(frames)

@@ -7,9 +7,11 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
+
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.statistics.latency import latency_ms, window_histogram
-from hydrotest.analysis.statistics.progress import Reading
+from hydrotest.analysis.statistics.progress import Reading, stalls
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import FaultRecord, Outcome, Trial
 from hydrotest.summary.base import Latency
@@ -39,8 +41,8 @@ def recovery(progress: Sequence[Reading], struck_s: float, ready_s: float, in_ba
     rate = (before[-1].completed - before[0].completed) / (before[-1].at_s - before[0].at_s)
     backlog = max(1, *(reading.in_flight for reading in before)) * BACKLOG_BACK
     after = [before[-1], *(reading for reading in progress if reading.at_s > struck_s)]
-    pause = max((end - begin for begin, end in stalls(before, 0.0)), default=0.0) * PAUSES if in_batches else 0.0
-    found = stalls(after, max(STALL_S_MIN, STALL_OPERATIONS / rate, pause))
+    pause = max((end - begin for begin, end in _stalls(before, 0.0)), default=0.0) * PAUSES if in_batches else 0.0
+    found = _stalls(after, max(STALL_S_MIN, STALL_OPERATIONS / rate, pause))
     if not found and all(reading.in_flight <= backlog for reading in after) and _rate(after) >= RATE_BACK * rate:
         return Recovery(without_progress_s=0.0, longest_stall_s=0.0, recovered_s=0.0, caught_up_s=0.0)
     horizon = max(CAUGHT_UP_S, 2 * pause)
@@ -55,18 +57,8 @@ def _rate(progress: Sequence[Reading]) -> float:
     return (progress[-1].completed - progress[0].completed) / seconds if seconds > 0 else 0.0
 
 
-def stalls(progress: Sequence[Reading], least_s: float) -> list[tuple[float, float]]:
-    """Stretches (begin, end) in which nothing was completed."""
-    found = []
-    begin = progress[0].at_s
-    for before, now in pairwise(progress):
-        if now.completed > before.completed:
-            if before.at_s - begin >= least_s:
-                found.append((begin, before.at_s))
-            begin = now.at_s
-    if progress[-1].at_s - begin >= least_s:
-        found.append((begin, progress[-1].at_s))
-    return found
+def _stalls(progress: Sequence[Reading], least_s: float) -> list[tuple[float, float]]:
+    return stalls(np.array([one.at_s for one in progress]), np.array([one.completed for one in progress]), least_s)
 
 
 def _back(progress: Sequence[Reading], from_s: float, rate: float, backlog: float, horizon_s: float, left: bool) -> float | None:

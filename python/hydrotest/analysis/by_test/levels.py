@@ -9,10 +9,11 @@ from hydrotest.analysis.limits.decided import Decided
 from hydrotest.analysis.limits.given_rate import holds_probability, verdict_on
 from hydrotest.analysis.limits.verdict import judge
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.statistics.latency import latency_ms, operations
+from hydrotest.analysis.statistics.latency import latency_ms
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.levels import Levels
 from hydrotest.store.folder import RunFolder
+from hydrotest.store.histograms import operations
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, StockResult, Trial
 from hydrotest.summary.base import Latency

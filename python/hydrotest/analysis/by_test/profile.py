@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+
 from hdrh.histogram import HdrHistogram
 
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.statistics.latency import latency_ms, window_histogram
+from hydrotest.analysis.statistics.latency import latency_ms
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.profile import Profile as ProfileTest
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.histograms import empty, read_logs
+from hydrotest.store.histograms import stretch_histograms
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.summary.base import Latency
@@ -48,28 +51,25 @@ def _achieved(measured: Measured, begin_s: float, end_s: float) -> float | None:
 
 def _stretches(test: ProfileTest, measured: Measured) -> list[Stretch]:
     rows = []
-    begin = 0.0
-    for stretch in test.stretches:
-        end = begin + stretch.duration
-        histogram = window_histogram(
-            measured.folder, measured.load.workload, "response", None, measured.start_s + begin, measured.start_s + end
-        )
+    ends = list(accumulate((stretch.duration for stretch in test.stretches), initial=0.0))
+    histograms = _histograms(measured, ends)
+    for stretch, (begin, end), histogram in zip(test.stretches, pairwise(ends), histograms, strict=True):
         rows.append(Stretch(
             from_s=begin, to_s=end, rate=stretch.rate, end_rate=stretch.end_rate, offered=stretch.operations / stretch.duration,
             achieved=_achieved(measured, begin, end), in_flight_max=_in_flight_max(measured, begin, end), latency_ms=Latency.of(latency_ms(histogram)),
         ))  # fmt: skip
-        begin = end
     return rows
 
 
+def _histograms(measured: Measured, edges_s: Sequence[float]) -> Iterator[HdrHistogram]:
+    """Response times between neighbours of some moments, seconds since the profile's start."""
+    return stretch_histograms(measured.folder, measured.load.workload, "response", None, [measured.start_s + at for at in edges_s])
+
+
 def _series(test: ProfileTest, measured: Measured) -> list[ProfileSecond]:
-    histograms: dict[int, HdrHistogram] = {}
-    for interval in read_logs(measured.folder, measured.load.workload, "response"):
-        if interval.op is None:
-            histograms.setdefault(round(interval.start_wall_s - measured.start_s), empty()).add(interval.histogram)
     rows = []
-    for second in range(int(test.duration)):
-        latency = (latency_ms(histograms[second]) if second in histograms else None) or {}
+    for second, histogram in enumerate(_histograms(measured, range(int(test.duration) + 1))):
+        latency = latency_ms(histogram) or {}
         rows.append(ProfileSecond(at_s=second + 0.5, offered=offered_at(test, second + 0.5), achieved=_achieved(measured, second, second + 1),
                      in_flight=_in_flight_max(measured, second, second + 1), p50_ms=latency.get("p50"), p99_ms=latency.get("p99")))  # fmt: skip
     return rows

@@ -4,30 +4,31 @@ and segment deletion."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy import special
 
-from hydrotest.analysis.by_test.fault import STALL_OPERATIONS, stalls
+from hydrotest.analysis.by_test.fault import STALL_OPERATIONS
 from hydrotest.analysis.limits.given_rate import verdict_on_stretches
 from hydrotest.analysis.limits.verdict import judge
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.resources.rates import service_rates
 from hydrotest.analysis.statistics.intervals import line_through
 from hydrotest.analysis.statistics.latency import latency_ms
+from hydrotest.analysis.statistics.progress import stalls
 from hydrotest.lazy import Lazy
 from hydrotest.spec.models import Experiment, Objective
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.histograms import empty, read_logs
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
-from hydrotest.store.samples import read_samples
+from hydrotest.store.samples import gauge_names, read_in_parts, read_samples
 from hydrotest.summary.base import Latency
 from hydrotest.summary.soak import Bucket, Drift, Growth, LevelChange, Soak, SoakService, SoakWorkload, Stall, Stretches
 
@@ -47,10 +48,15 @@ LEAST = 0.01
 STALL_S_MIN = 1.0
 """A stall without completions is reported if it is at least this long."""
 STALLS_MAX = 20
+COMPACTED, SEGMENTS = "cassandra_compacted_bytes_total", "kafka_log_segments"
+"""Gauges, of which there may be several for a service."""
 SEGMENT_BUCKETS_MIN = 5
 """A change must last for this many stretches to count."""
 CHANGE_MIN = 0.10
 """A step smaller than this share of the level is not reported."""
+
+
+Readings = Sequence[float] | npt.NDArray[np.float64] | npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ class Slope:
         return self.low > 0 or self.high < 0
 
 
-def slope_per_hour(times_s: Sequence[float], values: Sequence[float]) -> Slope | None:
+def slope_per_hour(times_s: Readings, values: Readings) -> Slope | None:
     """The trend of readings at (nearly) equal steps, with its 95 % interval; see `line_through`. None with
     fewer than `READINGS_MIN` readings."""
     line = line_through(values) if len(values) >= READINGS_MIN else None
@@ -121,8 +127,8 @@ def _workloads(run: RunFolder, experiment: Experiment, trial: Trial) -> list[Soa
             continue
         measured = Measured.read(run, trial, load.workload)
         objective = experiment.objective(load.workload)
-        verdict = None if load.offered is None else judge(measured, objective)
         buckets = _buckets(measured, objective)
+        verdict = None if load.offered is None else judge(measured, objective)
         on_stretches = verdict_on_stretches([bucket.met for bucket in buckets if bucket.met is not None])
         drift = {}
         changes = []
@@ -150,11 +156,11 @@ def _stalls(measured: Measured) -> list[Stall] | None:
     """The longest stretches without completions, in order of time. None for batches, which pause."""
     if measured.source is not None:
         return None
-    points = measured.window_progress.readings(measured.start_s)
+    progress = measured.window_progress
     rate = measured.load.offered or measured.achieved
-    if len(points) < 2 or not rate:
+    if len(progress.wall_s) < 2 or not rate:
         return []
-    found = stalls(points, max(STALL_S_MIN, STALL_OPERATIONS / rate))
+    found = stalls(progress.wall_s - measured.start_s, progress.completed, max(STALL_S_MIN, STALL_OPERATIONS / rate))
     longest = sorted(found, key=lambda stall: stall[0] - stall[1])[:STALLS_MAX]
     return [Stall(at_s=begin, seconds=end - begin) for begin, end in sorted(longest)]
 
@@ -165,14 +171,8 @@ def _buckets(measured: Measured, objective: Objective) -> list[Bucket]:
     latency by itself (null: it has none, or nothing was due). The rate is null without readings."""
     bounds = objective.latencies_ms()
     width = max(BUCKET_S_MIN, math.ceil((measured.end_s - measured.start_s) / BUCKETS))
-    count = int((measured.end_s - measured.start_s) // width)
-    histograms = [empty() for _ in range(count)]
-    for interval in read_logs(measured.folder, measured.load.workload, "response"):
-        at = int((interval.start_wall_s + 0.5 - measured.start_s) // width)
-        if interval.op is None and 0 <= at < count:
-            histograms[at].add(interval.histogram)
     rows = []
-    for at, histogram in enumerate(histograms):
+    for at, histogram in enumerate(measured.stretches(width)):
         latency = latency_ms(histogram) or {}
         begin = measured.start_s + at * width
         rows.append(Bucket(at_s=(at + 0.5) * width, achieved=measured.progress.rate(begin, begin + width), p50_ms=latency.get("p50"),
@@ -183,34 +183,44 @@ def _buckets(measured: Measured, objective: Objective) -> list[Bucket]:
 
 def _services(run: RunFolder, trial: Trial) -> list[SoakService]:
     """Memory growth of each service, bytes per hour."""
-    rates = service_rates(read_samples(run.folder_of(trial), layout.SERVICE_SAMPLES))
     rows = []
-    for (host, service), own in rates.sort("wall_s").group_by("host", "service", maintain_order=True) if not rates.is_empty() else []:
-        slope = slope_per_hour(own["wall_s"].to_list(), [float(v) for v in own["memory_bytes"].to_list()])
-        rows.append(SoakService(host=host, service=service, memory_bytes=own["memory_bytes"][-1],
-                     growth_bytes_per_hour=None if slope is None else
-                                Growth(per_hour=slope.per_hour, low=slope.low, high=slope.high, n=slope.n, sure=slope.is_sure)))  # fmt: skip
+    folder = run.folder_of(trial)
+    for samples in read_in_parts(folder, layout.SERVICE_SAMPLES, ["host", "service", "wall_s", "memory_bytes"]):
+        for (host, service), readings in samples.group_by("host", "service", maintain_order=True):
+            # Of a service that was started again, too; the first one is from before the load.
+            own = readings.sort("wall_s").slice(1)
+            if own.is_empty():
+                continue
+            slope = slope_per_hour(own["wall_s"].to_numpy(), own["memory_bytes"].to_numpy())
+            growth = (
+                None if slope is None else Growth(per_hour=slope.per_hour, low=slope.low, high=slope.high, n=slope.n, sure=slope.is_sure)
+            )
+            rows.append(SoakService(host=host, service=service, memory_bytes=own["memory_bytes"][-1], growth_bytes_per_hour=growth))
     return rows
 
 
 def _counters(run: RunFolder, trial: Trial) -> dict[str, float]:
     """The systems' own work in the window: bytes compacted, log segments created and deleted. Zero if none
     was seen."""
-    gauges = read_samples(run.folder_of(trial), layout.GAUGE_SAMPLES)
-    if gauges.is_empty():
-        return {}
+    folder = run.folder_of(trial)
     out: dict[str, float] = {}
-    compacted = gauges.filter(pl.col("gauge").str.starts_with("cassandra_compacted_bytes_total")).sort("wall_s")
-    for _, own in compacted.group_by("service", "gauge", maintain_order=True):
-        out["cassandra_compacted_bytes"] = out.get("cassandra_compacted_bytes", 0.0) + float(own["value"][-1] - own["value"][0])
-    segments = gauges.filter(pl.col("gauge").str.starts_with("kafka_log_segments")).sort("wall_s")
-    for _, own in segments.group_by("service", "gauge", maintain_order=True):
+    for own in _readings_of(folder, COMPACTED):
+        out["cassandra_compacted_bytes"] = out.get("cassandra_compacted_bytes", 0.0) + float(own[-1] - own[0])
+    for own in _readings_of(folder, SEGMENTS):
         # A reading is the number of segments now: a rise counts as created, a fall as deleted. Both may hide
         # in one step.
-        steps = own["value"].diff().drop_nulls()
+        steps = own.diff().drop_nulls()
         out["kafka_segments_made"] = out.get("kafka_segments_made", 0.0) + float(steps.filter(steps > 0).sum())
         out["kafka_segments_deleted"] = out.get("kafka_segments_deleted", 0.0) - float(steps.filter(steps < 0).sum())
     return out
+
+
+def _readings_of(folder: Path, prefix: str) -> Iterator[pl.Series]:
+    """The readings of each gauge of each service whose name begins so."""
+    for gauge in gauge_names(folder, prefix):
+        own = read_samples(folder, layout.GAUGE_SAMPLES, pl.col("gauge") == gauge, ["service", "wall_s", "value"])
+        for _, readings in own.sort("wall_s").group_by("service", maintain_order=True):
+            yield readings["value"]
 
 
 def _mean(values: Sequence[float]) -> float:

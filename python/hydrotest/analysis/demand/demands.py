@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
-from scipy.stats import t as student
+from scipy.special import stdtrit  # as in statistics/intervals.py
 
 FIXED = "fixed"
 SPAN_MIN = 0.02
@@ -99,7 +99,7 @@ class Demands:
 
     @property
     def _quantile(self) -> float:
-        return float(student.ppf(0.5 + COVERAGE / 2, self.freedom))
+        return float(stdtrit(self.freedom, 0.5 + COVERAGE / 2))
 
     def outside(self, drivers: Mapping[str, float]) -> tuple[str, ...]:
         """Drivers of this load that the windows do not separate in the way that it needs; empty if they do."""

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-
-import polars as pl
+from collections.abc import Sequence
 
 from hydrotest.analysis.demand.body import Body, Source, alike_to, body_of
 from hydrotest.analysis.demand.demands import FIXED, FREEDOM_MIN, Demand, Observation, demands
 from hydrotest.analysis.demand.windows import Seen, law_of, system_windows
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.by_host import measured_trials
-from hydrotest.analysis.resources.rates import service_rates
+from hydrotest.analysis.resources.rates import service_means
 from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.workload import RatedWorkload
-from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
-from hydrotest.store.samples import read_samples
 from hydrotest.summary.demand import DriverCost, DriverDemand, Estimate, OperationCost, SystemDemand
 
 READINGS_MIN = 2
@@ -81,22 +77,15 @@ def _window(run: RunFolder, trial: Trial, services: re.Pattern[str], workloads: 
         return None
     measured = {load.workload: Measured.read(run, trial, load.workload) for load in loads}
     begin, end = max(one.start_s for one in measured.values()), min(one.end_s for one in measured.values())
-    cores = dict(_cores(run, trial, services, begin, end))
+    cores = {
+        f"{one.host} {one.service}": one.cpu_cores
+        for one in service_means(run, trial, begin, end)
+        if one.readings >= READINGS_MIN and services.match(one.service)
+    }
     if not cores or sum(cores.values()) <= 0:
         return None
     rates = {name: measured[name].achieved if name in measured else 0.0 for name in workloads}
     return frozenset(cores), Observation(sum(cores.values()), rates, (0, trial.number))
-
-
-def _cores(run: RunFolder, trial: Trial, services: re.Pattern[str], begin: float, end: float) -> Iterator[tuple[str, float]]:
-    rates = service_rates(read_samples(run.folder_of(trial), layout.SERVICE_SAMPLES))
-    if rates.is_empty():
-        return
-    # A reading is of the second before it.
-    inside = rates.filter((pl.col("wall_s") > begin + 0.5) & (pl.col("wall_s") <= end + 0.5))
-    for (name,), readings in inside.group_by("service", maintain_order=True):
-        if services.match(str(name)) and len(readings) >= READINGS_MIN:
-            yield str(name), float(readings["cpu_cores"].mean())  # type: ignore[arg-type] # of numbers
 
 
 def _row(system: str, services: int, windows: Sequence[Observation], workloads: Sequence[str]) -> SystemDemand:

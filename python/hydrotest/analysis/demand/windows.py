@@ -13,7 +13,7 @@ from hydrotest.analysis.demand.laws.base import Law
 from hydrotest.analysis.demand.turns import turns_of
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.by_host import measured_trials
-from hydrotest.analysis.resources.rates import service_rates, trial_host_rates
+from hydrotest.analysis.resources.rates import read_service_rates, trial_host_rates
 from hydrotest.analysis.statistics.latency import latency_ms, window_histogram
 from hydrotest.kinds.registry import SYSTEMS, WORKLOADS
 from hydrotest.spec.choice import narrowed
@@ -46,9 +46,11 @@ class Ceilings:
     """Bytes a second written."""
     memory: float | None
 
-    def times(self, cores: float = 1.0, link: float = 1.0, disk: float = 1.0) -> Ceilings:
+    def times(self, cores: float = 1.0, link: float = 1.0, disk: float = 1.0, memory: float = 1.0) -> Ceilings:
         """So many times as much."""
-        return Ceilings(self.cores * cores, self.link and self.link * link, self.disk and self.disk * disk, self.memory)
+        return Ceilings(
+            self.cores * cores, self.link and self.link * link, self.disk and self.disk * disk, self.memory and self.memory * memory
+        )
 
 
 @dataclass(frozen=True)
@@ -199,24 +201,26 @@ def _seen(folder: RunFolder, index: int, trial: Trial, hosts: Sequence[str], sys
 
 def _others(folder: RunFolder, trial: Trial, hosts: Sequence[str], system: str, window: tuple[float, float]) -> float:
     """Cores that services of other systems used on each of the hosts."""
-    rates = service_rates(read_samples(folder.folder_of(trial), layout.SERVICE_SAMPLES))
-    if rates.is_empty():
-        return 0.0
     own = re.compile(SYSTEMS[system].services)
     begin, end = window
-    inside = rates.filter((pl.col("wall_s") > begin + 0.5) & (pl.col("wall_s") <= end + 0.5) & pl.col("host").is_in(list(hosts)))
-    means = inside.group_by("service", maintain_order=True).agg(pl.col("cpu_cores").mean())
-    return sum(float(cores) for name, cores in means.iter_rows() if not own.match(name)) / len(hosts)
+    cores = 0.0
+    for rates in read_service_rates(folder.folder_of(trial), ["cpu_cores"]):
+        inside = rates.filter((pl.col("wall_s") > begin + 0.5) & (pl.col("wall_s") <= end + 0.5) & pl.col("host").is_in(list(hosts)))
+        means = inside.group_by("host", "service", maintain_order=True).agg(pl.col("cpu_cores").mean())
+        cores += sum(float(used) for _, name, used in means.iter_rows() if not own.match(name))
+    return cores / len(hosts)
 
 
 def _requests(folder: RunFolder, trial: Trial, system: str, hosts: int, window: tuple[float, float]) -> float | None:
     """Requests a second to each host, by the system's own counter of those that its workloads make."""
     gauge = SYSTEMS[system].requests
-    gauges = read_samples(folder.folder_of(trial), layout.GAUGE_SAMPLES)
-    if gauge is None or gauges.is_empty():
+    if gauge is None:
         return None
     begin, end = window
-    own = gauges.filter((pl.col("gauge") == gauge) & (pl.col("wall_s") > begin - 0.5) & (pl.col("wall_s") <= end + 0.5))
+    is_inside = (pl.col("wall_s") > begin - 0.5) & (pl.col("wall_s") <= end + 0.5)
+    own = read_samples(folder.folder_of(trial), layout.GAUGE_SAMPLES, (pl.col("gauge") == gauge) & is_inside)
+    if own.is_empty():
+        return None
     total = 0.0
     for _, rows in own.sort("wall_s").group_by("service", maintain_order=True):
         span = float(rows["wall_s"][-1] - rows["wall_s"][0])

@@ -43,7 +43,7 @@ def _behind(run: RunFolder, trials: Sequence[Trial]) -> dict[str, Any]:
     """The highest readings of any node in any of these trials."""
     highest: dict[str, float | None] = {PENDING: None, BEHIND_US: None}
     for trial in trials:
-        samples = read_samples(run.folder_of(trial), layout.GAUGE_SAMPLES)
+        samples = read_samples(run.folder_of(trial), layout.GAUGE_SAMPLES, pl.col("gauge").is_in(list(highest)))
         for gauge in highest if not samples.is_empty() else ():
             most = samples.filter(pl.col("gauge") == gauge)["value"].max()
             if isinstance(most, int | float):

@@ -10,7 +10,7 @@ import polars as pl
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.rates import trial_host_rates
 from hydrotest.store import layout
-from hydrotest.store.samples import read_samples
+from hydrotest.store.samples import hosts_in
 from hydrotest.verdicts.trial import Lack, Lacking
 
 BUSIEST_THREAD_MAX = 0.80
@@ -44,8 +44,7 @@ def own_links(measured: Measured) -> dict[str, float]:
     ceilings = measured.link_ceilings
     if not any(host in ceilings for host in measured.load.hosts):
         return {}
-    services = read_samples(measured.folder, layout.SERVICE_SAMPLES)
-    serving = set() if services.is_empty() else set(services["host"].unique())
+    serving = hosts_in(measured.folder, layout.SERVICE_SAMPLES)
     shares = {}
     for host in measured.load.hosts:
         rates = pl.DataFrame()

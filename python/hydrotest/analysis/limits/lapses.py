@@ -16,7 +16,8 @@ from hydrotest.verdicts.trial import Disturbing
 
 PAUSE_MIN = 0.5
 """Share of the latency objective that a collection's mean pause, within a second, takes at least to explain a miss."""
-COLLECTED_S, COLLECTIONS = "jvm_gc_collection_seconds_sum", "jvm_gc_collection_seconds_count"
+COLLECTION = "jvm_gc_collection_seconds"
+COLLECTED_S, COLLECTIONS = f"{COLLECTION}_sum", f"{COLLECTION}_count"
 COMPACTED = "cassandra_compacted_bytes_total"
 OF_DISTURBANCE = {Disturbing.COMPILING: LapseCause.COMPILING, Disturbing.STOLEN: LapseCause.STOLEN}
 
@@ -33,10 +34,12 @@ def lapse_causes(failed: Iterable[tuple[Measured, str | None]], objectives_ms: M
 def causes_of(measured: Measured, objectives_ms: Mapping[str, float]) -> list[LapseCause]:
     """What happened in a window that explains a missed latency."""
     causes = [OF_DISTURBANCE[one.code] for one in disturbance(measured)]
-    gauges = read_samples(measured.folder, layout.GAUGE_SAMPLES)
-    if gauges.is_empty():
+    is_needed = (pl.col("gauge") == COMPACTED) | pl.col("gauge").str.starts_with(COLLECTION)
+    is_inside = (pl.col("wall_s") > measured.start_s - 0.5) & (pl.col("wall_s") <= measured.end_s + 1.0)
+    inside = read_samples(measured.folder, layout.GAUGE_SAMPLES, is_needed & is_inside)
+    if inside.is_empty():
         return causes
-    inside = gauges.filter((pl.col("wall_s") > measured.start_s - 0.5) & (pl.col("wall_s") <= measured.end_s + 1.0)).sort("wall_s")
+    inside = inside.sort("wall_s")
     bound = min(objectives_ms.values(), default=None)
     if bound is not None and longest_pause_ms(inside) >= PAUSE_MIN * bound:
         causes.append(LapseCause.COLLECTION)
@@ -49,7 +52,7 @@ def causes_of(measured: Measured, objectives_ms: Mapping[str, float]) -> list[La
 def longest_pause_ms(gauges: pl.DataFrame) -> float:
     """The longest mean pause of a collector between two readings, milliseconds; 0 without any."""
     by = ["host", "service", "collector"]
-    read = gauges.filter(pl.col("gauge").str.starts_with("jvm_gc_collection_seconds")).with_columns(
+    read = gauges.filter(pl.col("gauge").str.starts_with(COLLECTION)).with_columns(
         pl.col("gauge").str.extract(r'gc="([^"]*)"').alias("collector"), pl.col("gauge").str.starts_with(COLLECTED_S).alias("is_sum")
     )
     times, counts = (read.filter(pl.col("is_sum") == is_sum).select(*by, "wall_s", "value") for is_sum in (True, False))

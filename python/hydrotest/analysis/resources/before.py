@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydrotest.analysis.resources.rates import read_host_rates, summarise
+from hydrotest.analysis.resources.rates import read_host_rates, totals_of, usage_of
 from hydrotest.spec.attach import attached
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
@@ -16,6 +16,7 @@ def baseline_of(run: RunFolder, experiment: Experiment) -> Baseline | None:
     if not there or "baseline" not in there:
         return None
     machines = attached(experiment)[there["system"]].hosts
-    found = {name: summarise(read_host_rates(run.path / layout.BASELINE, name)) for name in machines}
-    hosts = [UsageByOthers(host=name, **dict(usage)) for name, usage in found.items() if usage is not None]
+    found = {name: totals_of(read_host_rates(run.path / layout.BASELINE, name)) for name in machines}
+    usages = {name: usage_of([totals]) for name, totals in found.items() if totals is not None}
+    hosts = [UsageByOthers(host=name, **dict(usage)) for name, usage in usages.items() if usage is not None]
     return Baseline(system=there["system"], **there["baseline"], hosts=hosts)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-import polars as pl
-
-from hydrotest.analysis.resources.rates import summarise, trial_host_rates
+from hydrotest.analysis.resources.rates import USED, Totals, totals_of, trial_host_rates, usage_of
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Tenancy, Trial
-from hydrotest.summary.usage import HostUsage, UsageByTest, UsageByWorkload
+from hydrotest.summary.usage import UsageByTest, UsageByWorkload
 
 
 def measured_trials(trials: list[Trial]) -> list[Trial]:
@@ -25,33 +23,33 @@ def measured_trials(trials: list[Trial]) -> list[Trial]:
     return [trial for trial in measured if trial.purpose != Purpose.ALONE or trial.subject not in elsewhere]
 
 
-Windows = list[tuple[Trial, str, pl.DataFrame]]
-"""Each measured trial's readings of each host, by its name."""
+Windows = list[tuple[Trial, str, Totals]]
+"""What each measured trial's readings of each host add up to, by its name."""
 
 
 def usage_rows(found: Windows) -> list[UsageByWorkload]:
     """Each host's use while each workload was measured; workload null: all together."""
-    windows: dict[tuple[str, str | None, Tenancy], list[pl.DataFrame]] = defaultdict(list)
+    windows: dict[tuple[str, str | None, Tenancy], list[Totals]] = defaultdict(list)
     for trial, host, inside in found:
         windows[host, _pressed(trial), trial.tenancy].append(inside)
     return [
         UsageByWorkload(host=host, workload=workload, tenancy=tenancy, **dict(usage))
         for (host, workload, tenancy), parts in windows.items()
-        if (usage := _together(parts)) is not None
+        if (usage := usage_of(parts)) is not None
     ]
 
 
 def usage_by_test(experiment: Experiment, found: Windows) -> list[UsageByTest]:
     """The same by the tests of the experiment, in their order, as in published reports; a test of several
     workloads one after the other, by each of them."""
-    windows: dict[tuple[int, str, str], list[pl.DataFrame]] = defaultdict(list)
+    windows: dict[tuple[int, str, str], list[Totals]] = defaultdict(list)
     for trial, host, inside in found:
         test = experiment.tests[trial.test].test
         windows[trial.test, f"{trial.test + 1} {test} {_pressed(trial) or ''}".strip(), host].append(inside)
     return [
         UsageByTest(test=test, name=name, host=host, **dict(usage))
         for (test, name, host), parts in sorted(windows.items(), key=lambda window: window[0][0])
-        if (usage := _together(parts)) is not None
+        if (usage := usage_of(parts)) is not None
     ]
 
 
@@ -66,15 +64,11 @@ def host_windows(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]
             start = outcome.started_wall_s + trial.warm_up_s
             end = start + trial.window_s
         for host in hosts:
-            inside = trial_host_rates(run, trial, host["name"], start, end)
-            if not inside.is_empty():
+            inside = totals_of(trial_host_rates(run, trial, host["name"], start, end, USED))
+            if inside is not None:
                 found.append((trial, host["name"], inside))
     return found
 
 
 def _pressed(trial: Trial) -> str | None:
     return None if trial.tenancy == "combined" else trial.subject or trial.loads[0].workload
-
-
-def _together(parts: list[pl.DataFrame]) -> HostUsage | None:
-    return summarise(pl.concat(parts, how="diagonal"))

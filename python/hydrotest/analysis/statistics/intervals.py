@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special  # the functions behind scipy.stats, whose import alone takes half a second of CPU
 
 from hydrotest.summary.together import Change
@@ -149,7 +150,7 @@ intervals too narrow; too high a value does little harm. Simulated with 40 to 12
 correlated by 0 to 0.9: 93.3 to 96.8 % of 95 % intervals contain the slope; without it 90.2 to 96.5 %."""
 
 
-def line_through(values: Sequence[float]) -> Line | None:
+def line_through(values: Sequence[float] | npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Line | None:
     """A trend in autocorrelated readings at equal steps; None with fewer than five readings. It is
     generalised least squares with noise of first order (S. J. Prais, C. B. Winsten, "Trend Estimators and
     Serial Correlation", 1954). The autocorrelation comes from least squares' residuals, without the bias of a

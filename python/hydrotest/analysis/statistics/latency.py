@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
 from hydrotest.percentiles import PERCENTILES
-from hydrotest.store.histograms import empty, read_logs
+from hydrotest.store.histograms import empty, stretch_histograms
 
 Latency = dict[str, float | None]
 """Milliseconds by `mean`, each of `PERCENTILES`, `max`."""
@@ -19,23 +19,11 @@ Latency = dict[str, float | None]
 CURVE = [0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999, 100.0]
 """Percentiles drawn in the report."""
 
-EDGE_S = 0.002
-"""Interval starts are written to the millisecond."""
-
 
 def window_histogram(folder: Path, workload: str, which: str, op: str | None, start_s: float, end_s: float) -> HdrHistogram:
     """All operations whose intended start lies in the window, merged without loss."""
-    total = empty()
-    for interval in read_logs(folder, workload, which):
-        if interval.op == op and start_s - EDGE_S <= interval.start_wall_s < end_s - EDGE_S:
-            total.add(interval.histogram)
+    (total,) = stretch_histograms(folder, workload, which, op, [start_s, end_s])
     return total
-
-
-def operations(folder: Path, workload: str) -> list[str]:
-    """The operations that a log has separately, without the sum of all."""
-    names = {interval.op for interval in read_logs(folder, workload, "response")}
-    return sorted(name for name in names if name is not None)
 
 
 def latency_ms(histogram: HdrHistogram) -> Latency | None:

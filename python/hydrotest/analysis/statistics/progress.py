@@ -3,7 +3,8 @@ profiles, lag, squeezes and verdicts read it for how much was done between two m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,20 +46,14 @@ class Progress:
     in_flight: Floats
 
     @classmethod
-    def of(cls, seconds: Sequence[Second], started_wall_s: float) -> Progress:
+    def of(cls, seconds: Iterable[Second], started_wall_s: float) -> Progress:
         """From a generator's second-by-second readings; `started_wall_s` is its second 0. Rows with unequal
         numbers of readings are cut to the shortest. Folders of older versions keep no failures: those at a
         second's end stand for all of it."""
-        rows: list[tuple[float, float, float, float]] = [(started_wall_s, 0.0, 0.0, 0.0)]
+        gathered = Gathered(started_wall_s)
         for second in seconds:
-            n = min(len(second.in_flight), len(second.completed))
-            failed = second.failed or [second.counts.failed] * n
-            times = [started_wall_s + at for at in second.at_s] or [second.wall_s - (n - 1 - i) * STEP_S for i in range(n)]
-            rows += [(at, float(done), float(bad), float(flying))
-                     for at, done, bad, flying in zip(times, second.completed, failed, second.in_flight, strict=False)
-                     if at > rows[-1][0]]  # fmt: skip
-        wall_s, completed, failed_, in_flight = (np.asarray(column) for column in zip(*rows, strict=True))
-        return cls(wall_s, completed, failed_, in_flight)
+            gathered.add(second)
+        return gathered.progress()
 
     @property
     def started(self) -> Floats:
@@ -102,3 +97,38 @@ class Progress:
     def _rows(self, zero_s: float) -> Iterator[Reading]:
         for at, done, bad, flying in zip(self.wall_s, self.completed, self.failed, self.in_flight, strict=True):
             yield Reading(float(at) - zero_s, round(done), round(flying), round(bad))
+
+
+def stalls(at_s: Floats, completed: Floats, least_s: float) -> list[tuple[float, float]]:
+    """Stretches (begin, end) of at least `least_s` in which nothing was completed; `completed` was read at the moments `at_s`."""
+    goes_on = np.flatnonzero(completed[1:] > completed[:-1])
+    begins = np.concatenate((at_s[:1], at_s[goes_on + 1]))
+    ends = np.concatenate((at_s[goes_on], at_s[-1:]))
+    long = ends - begins >= least_s
+    return list(zip(begins[long].tolist(), ends[long].tolist(), strict=True))
+
+
+class Gathered:
+    """Progress as it is read: of a day, second by second, so that only its columns are in memory."""
+
+    def __init__(self, started_wall_s: float) -> None:
+        self._started_wall_s = started_wall_s
+        self._wall_s, self._completed, self._failed, self._in_flight = (array("d", [first]) for first in (started_wall_s, 0.0, 0.0, 0.0))
+
+    def add(self, second: Second) -> None:
+        """Its readings, behind those before it."""
+        n = min(len(second.in_flight), len(second.completed))
+        times = [self._started_wall_s + at for at in second.at_s[:n]] or [second.wall_s - (n - 1 - i) * STEP_S for i in range(n)]
+        failed = second.failed or [second.counts.failed] * n
+        n = min(len(times), len(failed))
+        for column, values in (
+            (self._wall_s, times), (self._completed, second.completed), (self._failed, failed), (self._in_flight, second.in_flight),
+        ):  # fmt: skip
+            column.extend(values[:n])
+
+    def progress(self) -> Progress:
+        """All of it, but readings that are no later than one before them."""
+        wall_s = np.asarray(self._wall_s)
+        is_later = np.concatenate(([True], wall_s[1:] > np.maximum.accumulate(wall_s)[:-1]))
+        completed, failed, in_flight = (np.asarray(column)[is_later] for column in (self._completed, self._failed, self._in_flight))
+        return Progress(wall_s[is_later], completed, failed, in_flight)

@@ -11,12 +11,10 @@ import polars as pl
 
 from hydrotest.analysis.bottleneck.evidence import SHARED
 from hydrotest.analysis.bottleneck.windows import Window, names_of, uses_in
-from hydrotest.analysis.resources.rates import service_rates
+from hydrotest.analysis.resources.rates import read_service_rates
 from hydrotest.kinds.registry import SYSTEMS
-from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
-from hydrotest.store.samples import read_samples
 from hydrotest.summary.together import CoresOf, Interference, ResourceShare, ServiceShare, Starved, Worse
 from hydrotest.verdicts.figures import EMULATING_MACHINE
 
@@ -75,8 +73,7 @@ def service_shares(run: RunFolder, trials: list[Trial]) -> list[ServiceShare]:
     """Mean cores, peak memory and mean disk writes of each service while some trials were measured; most cores first."""
     frames = []
     for trial, begin, end in _windows(trials):
-        rates = service_rates(read_samples(run.folder_of(trial), layout.SERVICE_SAMPLES))
-        if not rates.is_empty():
+        for rates in read_service_rates(run.folder_of(trial), ["cpu_cores", "memory_bytes", "disk_write_bytes_per_s"]):
             # A reading is of the second before it.
             frames.append(rates.filter((pl.col("wall_s") > begin + 0.5) & (pl.col("wall_s") <= end + 0.5)))
     if not frames:

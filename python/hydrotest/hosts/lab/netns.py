@@ -18,9 +18,10 @@ from hydrotest.hosts.lab.drops import QueueDrops
 from hydrotest.hosts.lab.groups import Group
 from hydrotest.hosts.lab.network import Network, address_of, burst_bytes
 from hydrotest.hosts.limits import Limits, usable_cores, usable_memory_bytes
-from hydrotest.hosts.local import OnThisMachine, cpu_model, node_binary
+from hydrotest.hosts.local import OnThisMachine, cpu_model
 from hydrotest.hosts.node import Node
 from hydrotest.hosts.ports import FREE_PORT_MIN
+from hydrotest.places import node_binary
 from hydrotest.spec.hosts import NetnsHost as Spec
 
 UNLIMITED = ("sample", "clock", "sink")

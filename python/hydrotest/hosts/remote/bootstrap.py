@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hydrotest.errors import MissingToolError
 from hydrotest.hosts.hub import Binary
-from hydrotest.hosts.local import NODE, node_binary
+from hydrotest.places import NODE, node_binary
 
 SCRIPT = (
     'echo; echo "hydrotest-shell $(uname -m)"; read -r s n || exit 3; '

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from hydrotest.analysis.resources.rates import host_rates, service_rates, speed_rows
+from hydrotest.analysis.resources.rates import read_service_rates, read_speeds
 from hydrotest.lazy import Lazy
+from hydrotest.report.figures.readings import HostReadings
 from hydrotest.report.figures.theme import Figure, data, over_trials, spec_of, thinned
 from hydrotest.report.sections import Section
-from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
-from hydrotest.store.samples import read_samples
 from hydrotest.summary.machine import Host
 
 if TYPE_CHECKING:
@@ -22,27 +21,21 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
+DRAWN = ("cpu", "disk write", "network out", "memory")
+"""Resources that a host's own figure has."""
 
-def host_figures(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> list[Figure]:
+
+def host_figures(readings: Sequence[HostReadings], trials: list[Trial], hosts: Sequence[Host]) -> list[Figure]:
     """Each host's cores, disk and network over the run, trials as bands."""
     figures = []
     start = min((trial.prepared_wall_s for trial in trials), default=0.0)
-    for host in hosts:
-        rates = over_trials(host_rates(read_samples(run.folder_of(t), layout.HOST_SAMPLES), host.name) for t in trials)
-        if rates.is_empty():
-            continue
-        rates = thinned(rates.with_columns(((pl.col("wall_s") - start) / 60).alias("minute")), len(hosts))
-        shares = [
-            ("cpu", "cpu_cores", host.ceilings.cpu_cores),
-            ("disk written", "disk_write_bytes_per_s", host.ceilings.disk_write_bytes_per_s),
-            ("network out", "network_out_bytes_per_s", host.ceilings.network_bytes_per_s),
-            ("memory", "memory_bytes", host.memory_bytes),
-        ]
+    for own in readings:
+        drawn = [resource for resource in own.resources if resource.name in DRAWN and resource.ceiling]
         values = [
-            {"minute": round(row["minute"], 3), "resource": name, "share": round(row[column] / ceiling, 4)}
-            for row in rates.iter_rows(named=True)
-            for name, column, ceiling in shares
-            if ceiling and row[column] is not None
+            {"minute": round(row["minute"], 3), "resource": one.name, "share": round(row[one.column] / one.ceiling, 4)}
+            for row in own.thin.iter_rows(named=True)
+            for one in drawn
+            if one.ceiling is not None and row[one.column] is not None
         ]
         bands = (
             alt.Chart(data(_bands(trials, start)))
@@ -64,17 +57,12 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> 
             )
         )
         chart = alt.layer(bands, lines).resolve_scale(color="independent", stroke="independent")
-        means = rates.select("cpu_cores", "disk_write_bytes_per_s", "network_out_bytes_per_s", "memory_bytes").mean().row(0)
-        rows = [
-            [name, f"{mean:,.3g}", f"{ceiling:,.3g}"]
-            for (name, _, ceiling), mean in zip(shares, means, strict=True)
-            if ceiling and mean is not None
-        ]
+        rows = [[one.name, f"{mean:,.3g}", f"{one.ceiling:,.3g}"] for one in drawn if (mean := own.means[one.column]) is not None]
         caption = f"Shares of what each resource was measured to give.{loopback_words(hosts)}"
         figures.append(
             Figure(
-                f"host-{host.name}",
-                f"Resources of host {host.name}",
+                f"host-{own.host}",
+                f"Resources of host {own.host}",
                 caption,
                 spec_of(chart),
                 ["resource", "mean", "ceiling"],
@@ -88,17 +76,22 @@ def host_figures(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> 
 def service_figure(run: RunFolder, trials: list[Trial]) -> Figure | None:
     """Cores used by each service over the run, stacked."""
     start = min((trial.prepared_wall_s for trial in trials), default=0.0)
-    rates = over_trials(service_rates(read_samples(run.folder_of(t), layout.SERVICE_SAMPLES)) for t in trials)
-    if rates.is_empty():
+    parts: dict[str, list[pl.DataFrame]] = {}
+    used: list[pl.DataFrame] = []
+    for rates in (rates for trial in trials for rates in read_service_rates(run.folder_of(trial), ["cpu_cores", "memory_bytes"])):
+        cores, memory = pl.col("cpu_cores"), pl.col("memory_bytes").max()
+        used.append(
+            rates.group_by("service", maintain_order=True).agg(total=cores.sum(), readings=cores.count(), peak=cores.max(), memory=memory)
+        )
+        for (name,), own in rates.group_by("service", maintain_order=True):
+            # Those of a trial of hours are thinned at once.
+            parts.setdefault(str(name), []).append(thinned(own.select("wall_s", "cpu_cores")))
+    if not parts:
         return None
-    drawn = rates.select("service", "cpu_cores", ((pl.col("wall_s") - start) / 60).alias("minute"))
-    parts = [
-        thinned(part.drop("service"), drawn["service"].n_unique()).with_columns(pl.lit(str(name[0])).alias("service"))
-        for name, part in drawn.group_by("service", maintain_order=True)
-    ]
-    thin = pl.concat(parts)
     values = [
-        {"minute": round(r["minute"], 3), "service": r["service"], "cores": round(r["cpu_cores"], 4)} for r in thin.iter_rows(named=True)
+        {"minute": round((wall_s - start) / 60, 3), "service": name, "cores": round(cores, 4)}
+        for name, own in parts.items()
+        for wall_s, cores in thinned(over_trials(own), len(parts)).iter_rows()
     ]
     chart = (
         alt.Chart(data(values))
@@ -109,12 +102,12 @@ def service_figure(run: RunFolder, trials: list[Trial]) -> Figure | None:
             color=alt.Color("service:N", title=None, scale=alt.Scale(scheme="tableau10"), legend=alt.Legend(orient="top")),
         )
     )
-    table = rates.group_by("service").agg(
-        pl.col("cpu_cores").mean().alias("mean"), pl.col("cpu_cores").max().alias("peak"), pl.col("memory_bytes").max()
-    )
+    table = pl.concat(used).group_by("service").agg(
+        pl.col("total", "readings").sum(), pl.col("peak", "memory").max()
+    ).sort("service")  # fmt: skip
     rows = [
-        [r["service"], f"{r['mean']:.2f}", f"{r['peak']:.2f}", f"{r['memory_bytes'] / 1e6:,.0f} MB"]
-        for r in table.sort("service").iter_rows(named=True)
+        [name, f"{total / readings:.2f}", f"{peak:.2f}", f"{memory / 1e6:,.0f} MB"]
+        for name, total, readings, peak, memory in table.iter_rows()
     ]
     return Figure(
         "services",
@@ -132,7 +125,7 @@ def speed_figure(run: RunFolder, trials: list[Trial], hosts: Sequence[Host]) -> 
     if not hosts:
         return None
     start = min((trial.prepared_wall_s for trial in trials), default=0.0)
-    speeds = over_trials(speed_rows(read_samples(run.folder_of(t), layout.HOST_SAMPLES), hosts[0].name) for t in trials)
+    speeds = over_trials(read_speeds(run.folder_of(t), hosts[0].name) for t in trials)
     if speeds.is_empty():
         return None
     mean = float(pl.Series(speeds["speed"]).cast(pl.Float64).to_numpy().mean())

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hydrotest.analysis.limits.decided import Decided
-from hydrotest.analysis.resources.rates import host_rates
 from hydrotest.lazy import Lazy
 from hydrotest.report.figures.hosts import loopback_words
+from hydrotest.report.figures.readings import HostReadings
 from hydrotest.report.figures.theme import (
     EXCUSED,
     FAILED,
@@ -20,17 +20,12 @@ from hydrotest.report.figures.theme import (
     Figure,
     color_scale,
     data,
-    over_trials,
     spec_of,
     top_legend,
 )
 from hydrotest.report.sections import Section
-from hydrotest.store import layout
-from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
-from hydrotest.store.samples import read_samples
-from hydrotest.summary.machine import Host
 from hydrotest.summary.model import Summary
 
 if TYPE_CHECKING:
@@ -38,8 +33,6 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
-COLUMNS_MAX = 120
-"""Cells along the time axis, however long the run was."""
 LANE = 24
 """Pixels of a lane."""
 HOSTS_MAX = 12
@@ -56,14 +49,14 @@ KINDS = {
 """Of a trial: what it was for, or what came of it."""
 
 
-def timeline_figure(run: RunFolder, summary: Summary, trials: Sequence[Trial], decided: Decided) -> Figure | None:
+def timeline_figure(readings: Sequence[HostReadings], summary: Summary, trials: Sequence[Trial], decided: Decided) -> Figure | None:
     """A lane for each workload with its trials, and below it a lane for each host with its CPU."""
     if not trials:
         return None
     start = min(trial.prepared_wall_s for trial in trials)
     bars = [bar for trial in trials for bar in _bars(trial, decided, summary, start)]
     lanes = list(dict.fromkeys(bar["lane"] for bar in bars))
-    cells = [cell | {"row": f"{cell['host']} cpu"} for cell in _cells(run, trials, summary.hosts, start) if cell["resource"] == "cpu"]
+    cells = [cell | {"row": f"{cell['host']} cpu"} for cell in _cells(readings) if cell["resource"] == "cpu"]
     hosts = _busiest(cells)
     cells = [cell for cell in cells if cell["row"] in hosts]
     order = [*lanes, *hosts]
@@ -135,10 +128,9 @@ def _was(trial: Trial, workload: str, decided: Decided, summary: Summary) -> dic
     return {"was": "held" if held else "failed", "why": "" if held else why or "another workload did not hold"}
 
 
-def heat_figure(run: RunFolder, summary: Summary, trials: Sequence[Trial]) -> Figure | None:
+def heat_figure(readings: Sequence[HostReadings], summary: Summary) -> Figure | None:
     """Resource × time for every host: how much of each ceiling was used."""
-    start = min((trial.prepared_wall_s for trial in trials), default=0.0)
-    cells = _cells(run, trials, summary.hosts, start)
+    cells = _cells(readings)
     if not cells:
         return None
     order = list(dict.fromkeys(f"{cell['host']} {cell['resource']}" for cell in cells))
@@ -174,35 +166,18 @@ def _busiest(cells: Sequence[dict[str, Any]]) -> list[str]:
     return [row for row in total if row in kept]
 
 
-def _cells(run: RunFolder, trials: Sequence[Trial], hosts: Sequence[Host], start: float) -> list[dict[str, Any]]:
+def _cells(readings: Sequence[HostReadings]) -> list[dict[str, Any]]:
     """The used share of each resource of each host, averaged over a cell of the time axis."""
-    found: list[dict[str, Any]] = []
-    for host in hosts:
-        rates = over_trials(host_rates(read_samples(run.folder_of(t), layout.HOST_SAMPLES), host.name) for t in trials)
-        if rates.is_empty():
-            continue
-        ceilings = host.ceilings
-        shares = {
-            "cpu": ("cpu_cores", ceilings.cpu_cores),
-            "memory": ("memory_bytes", host.memory_bytes),
-            "disk write": ("disk_write_bytes_per_s", ceilings.disk_write_bytes_per_s),
-            "disk read": ("disk_read_bytes_per_s", ceilings.disk_read_bytes_per_s),
-            "network out": ("network_out_bytes_per_s", ceilings.network_bytes_per_s),
-            "network in": ("network_in_bytes_per_s", ceilings.network_bytes_per_s),
+    return [
+        {
+            "host": own.host,
+            "resource": resource.name,
+            "from": round(cell * own.cell_min, 3),
+            "to": round((cell + 1) * own.cell_min, 3),
+            "share": round(value / resource.ceiling, 3),
         }
-        minutes = (pl.col("wall_s") - start) / 60
-        width = max(1 / 60, float(rates.select(minutes.max()).item()) / COLUMNS_MAX)
-        cells = rates.with_columns((minutes // width).cast(pl.Int32).alias("cell")).group_by("cell", maintain_order=True).mean()
-        for name, (column, ceiling) in shares.items():
-            if ceiling:
-                found += [
-                    {
-                        "host": host.name,
-                        "resource": name,
-                        "from": round(cell * width, 3),
-                        "to": round((cell + 1) * width, 3),
-                        "share": round(value / ceiling, 3),
-                    }
-                    for cell, value in cells.select("cell", column).drop_nulls().iter_rows()
-                ]
-    return found
+        for own in readings
+        for resource in own.resources
+        if resource.ceiling
+        for cell, value in own.cells.select("cell", resource.column).drop_nulls().iter_rows()
+    ]

@@ -23,6 +23,7 @@ from hydrotest.predict.predict import Question, answered
 from hydrotest.predict.scores import shipped_scores
 from hydrotest.report.bounds import NAMES
 from hydrotest.report.figures import accounts, bottlenecks, hosts, limits, timeline, together
+from hydrotest.report.figures.readings import read_hosts
 from hydrotest.report.figures.theme import Figure, colors_of
 from hydrotest.report.glance.model import Card, Glance
 from hydrotest.report.glance.of_run import glance
@@ -187,6 +188,7 @@ def _answers(summary: Summary) -> dict[Section, list[str]]:
 def _figures(folder: RunFolder, summary: Summary, colors: Mapping[str, str]) -> list[Figure]:
     trials = folder.trials()
     decided = Decided.read(folder)
+    readings = read_hosts(folder, trials, summary.hosts)
     found: list[Figure | None] = [
         *limits.limit_figures(summary, decided, colors),
         limits.percentile_figure(folder, summary, trials, colors),
@@ -195,10 +197,10 @@ def _figures(folder: RunFolder, summary: Summary, colors: Mapping[str, str]) -> 
         together.interference_figure(summary),
         *accounts.account_figures(summary),
         *(figure for kind in TESTS.values() for figures_of in kind.figures for figure in figures_of.load()(summary)),
-        timeline.timeline_figure(folder, summary, trials, decided),
-        timeline.heat_figure(folder, summary, trials),
+        timeline.timeline_figure(readings, summary, trials, decided),
+        timeline.heat_figure(readings, summary),
         *usage_figures(summary),
-        *hosts.host_figures(folder, trials, summary.hosts),
+        *hosts.host_figures(readings, trials, summary.hosts),
         hosts.service_figure(folder, trials),
         hosts.speed_figure(folder, trials, summary.hosts),
     ]

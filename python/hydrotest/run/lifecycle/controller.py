@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from hydrotest import __version__
-from hydrotest.analysis.resources.rates import host_rates, service_rates
+from hydrotest.analysis.resources.overhead import exporter_cores, sampler_cores
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.clock import iso
 from hydrotest.errors import HydrotestError, RunFailedError, SystemFailedError
@@ -55,7 +55,6 @@ from hydrotest.spec.plan import make_plan
 from hydrotest.store import layout
 from hydrotest.store.folder import STARTED, RunFolder
 from hydrotest.store.records import Trial
-from hydrotest.store.samples import read_samples
 from hydrotest.summary.model import Status, Summary
 from hydrotest.systems.base import System
 from hydrotest.systems.catalogue import make_systems
@@ -183,8 +182,9 @@ class Controller:
         links = {host["name"]: host["ceilings"].get("network_bytes_per_s") for host in self.environment["hosts"]}
         spared = spared_hosts(self.experiment, self.systems, self.site.hosts)
         sampling = Sampling(
-            self.site.hosts, self.listener, links, linked_hosts(self.experiment), only_seen(self.experiment), self.site.sources, spared
-        )
+            self.site.hosts, self.listener, links, linked_hosts(self.experiment), only_seen(self.experiment), self.site.sources, spared,
+            self.folder.path / layout.SPILLED,
+        )  # fmt: skip
         self.teardown.add("stopping the samplers", sampling.stop)
         clocks = watched_clocks(self.site, self.teardown, self.experiment)
         sampling.clocks = await clocks.compare()
@@ -251,22 +251,11 @@ class Controller:
     def _overhead(self) -> dict[str, Any]:
         """What hydrotest itself used under load, in cores."""
         assert self.runner is not None
-        sampler: list[float] = []
-        exporters: dict[str, list[float]] = {}
-        for trial in self.folder.trials():
-            hosts = read_samples(self.folder.folder_of(trial), layout.HOST_SAMPLES)
-            # Each host has a sampler of its own; on emulated hosts all are this machine's.
-            rates = [host_rates(hosts, name) for name in self.site.hosts]
-            known = [float(mean) for own in rates if not own.is_empty() and isinstance(mean := own["sampler_cores"].mean(), float)]
-            sampler += [sum(known)] if known else []
-            services = service_rates(read_samples(self.folder.folder_of(trial), layout.SERVICE_SAMPLES))
-            exporting = services.select("service", "exporter_cores").drop_nulls() if not services.is_empty() else services
-            for service, cores in exporting.iter_rows():
-                exporters.setdefault(service, []).append(cores)
+        trials = self.folder.trials()
         return {
             "controller_cores": self.runner.overhead.cores,
-            "sampler_cores": sum(sampler) / len(sampler) if sampler else None,
-            "exporter_cores": {service: sum(cores) / len(cores) for service, cores in exporters.items()},
+            "sampler_cores": sampler_cores(self.folder, trials, self.site.hosts),
+            "exporter_cores": exporter_cores(self.folder, trials),
         }
 
     def _conclude(self, status: Status, error: HydrotestError | None) -> Ended:

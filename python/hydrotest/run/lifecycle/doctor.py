@@ -17,10 +17,10 @@ from hydrotest.hosts.java import TESTED_MAJOR, find_java, java_major
 from hydrotest.hosts.lab.disk import BACKING_DEVICES, TOOLS, bounds_dirty
 from hydrotest.hosts.lab.groups import Trees
 from hydrotest.hosts.limits import Limits, machine_memory_bytes, usable_cores, usable_memory_bytes
-from hydrotest.hosts.local import free_bytes, node_binary
+from hydrotest.hosts.local import free_bytes
 from hydrotest.hosts.ports import RANGE_SETTING, ephemeral_ports, safe_ports
 from hydrotest.jobs.jars import find_javac
-from hydrotest.places import cache_home
+from hydrotest.places import cache_home, node_binary
 from hydrotest.units import show_bytes
 
 MEMORY_MIN = 4 << 30

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Collection, Mapping
 from functools import partial
+from pathlib import Path
 
 from hydrotest.analysis.resources.rates import CPU_BUSY
 from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
@@ -44,11 +45,12 @@ class Sampling:
         seen: Collection[str] = (),
         sources: Mapping[str, Source] | None = None,
         spared: Collection[str] = (),
+        spill: Path | None = None,
     ) -> None:
         """`links`: the ceiling of each host's link, bytes/s each way, where it is known. `linked`: hosts with a link to others.
         `seen`: hosts whose counters are read, and on which nothing is measured. `sources`: machines that others monitor.
-        `spared`: hosts whose sampler may end (`ended`); where another one does, all is lost."""
-        self.buffer = SampleBuffer()
+        `spared`: hosts whose sampler may end (`ended`); where another one does, all is lost. `spill`: see `SampleBuffer`."""
+        self.buffer = SampleBuffer(spill)
         self.clocks = Comparison()
         """The hosts' clocks; readings are stamped by the controller's."""
         self._links = links or {}
@@ -79,7 +81,9 @@ class Sampling:
             if host.machine not in machines and name not in self._seen:
                 self._timed.add(name)
             machines.add(host.machine)
-            await self._start(name, host)
+        started = await asyncio.gather(*(self._start(name, host) for name, host in self._hosts.items()), return_exceptions=True)
+        for failure in filter(None, started):
+            raise failure
         for name, source in self._sources.items():
             self._following.append(asyncio.create_task(source.follow(partial(self._add, name), self._listener.warn)))
 
@@ -147,6 +151,7 @@ class Sampling:
                 await within(asyncio.to_thread(drops.close), DROPS, f"the counter of {name}'s queues", "end")
             except Exception as error:  # noqa: BLE001 - of a namespace that is gone; the others are still ended
                 problems.append(f"the counter of {name}'s queues: {error}")
+        self.buffer.close()
         return problems
 
     async def _follow(self, name: str, node: Node) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
@@ -43,15 +43,23 @@ async def survey(
     """
     emulated = [found for host in hosts.values() if (found := narrowed(host, NetnsHost)) is not None]
     linked = [host for name, host in hosts.items() if specs[name].reach != "loopback"]
-    surveyed: list[dict[str, Any]] = []
+    by_name: dict[str, dict[str, Any]] = {}
     machines: set[str] = set()
-    for name, host in hosts.items():
+
+    async def measure(host: Host, is_first: bool) -> None:
         try:
-            is_first = host.machine not in machines
-            surveyed.append(await _one(host, specs[name].connect, run, _neighbour(host, linked), is_first))
-            machines.add(host.machine)
+            by_name[host.name] = await _one(host, specs[host.name].connect, run, _neighbour(host, linked), is_first)
         except TrialFailedError as error:
-            raise RunFailedError(f"the ceilings of {name} cannot be measured: {error.message}", DOCTOR) from error
+            raise RunFailedError(f"the ceilings of {host.name} cannot be measured: {error.message}", DOCTOR) from error
+
+    booted = dict(zip(hosts, await asyncio.gather(*map(_boot_id, hosts.values())), strict=True))
+    for wave in waves(hosts.values(), linked, booted):
+        # All to their end, each with a deadline of its own: what still measures would disturb what comes next.
+        done = await asyncio.gather(*(measure(host, host.machine not in machines) for host in wave), return_exceptions=True)
+        for failure in filter(None, done):
+            raise failure
+        machines |= {host.machine for host in wave}
+    surveyed = [by_name[name] for name in hosts]
     for host in emulated:
         asked = wanted(host, has_link=len(linked) > 1)
         given = next(one["ceilings"] for one in surveyed if one["name"] == host.name)
@@ -169,6 +177,35 @@ def _neighbour(host: Host, linked: list[Host]) -> Host | None:
     if host not in linked or len(linked) < 2:
         return None
     return linked[(linked.index(host) + 1) % len(linked)]
+
+
+BOOT_ID = PurePath("/proc/sys/kernel/random/boot_id")
+
+
+async def _boot_id(host: Host) -> str:
+    """Of the kernel that it runs on: containers, and users, of one machine have the same. Where it is not shown, the host's own name."""
+    try:
+        return (await host.get(BOOT_ID)).decode().strip()
+    except OSError:
+        return host.name
+    except TrialFailedError as error:
+        raise RunFailedError(f"{host.name} cannot be measured: {error.message}", DOCTOR) from error
+
+
+def waves(hosts: Iterable[Host], linked: list[Host], booted: Mapping[str, str]) -> list[list[Host]]:
+    """Hosts that are measured at the same time: no machine is measured twice in a wave, or takes another's bytes meanwhile. `booted`: which
+    machine each host is of, by its kernel."""
+    found: list[tuple[list[Host], set[str]]] = []
+    for host in hosts:
+        neighbour = _neighbour(host, linked)
+        busy = {booted[one.name] for one in (host, neighbour) if one is not None}
+        wave = next((one for one in found if one[1].isdisjoint(busy)), None)
+        if wave is None:
+            wave = ([], set())
+            found.append(wave)
+        wave[0].append(host)
+        wave[1].update(busy)
+    return [members for members, _ in found]
 
 
 def wanted(host: NetnsHost, has_link: bool) -> dict[str, float]:

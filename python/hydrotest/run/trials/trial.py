@@ -288,7 +288,7 @@ class TrialRunner:
                           status="done" if reason is None else "failed", reason=reason, search=plan.search, test=plan.test,
                           fraction=plan.fraction, pair=plan.pair, subject=plan.subject,
                           **(disturbance.records if disturbance else {}), loads=loads)  # fmt: skip
-            self.sampling.buffer.flush(folder)
+            await self.sampling.buffer.flush_while_sampling(folder)
             self.folder.write_trial(trial)
             self.folder.journal("trial ended", trial=number, slug=plan.slug, status=trial.status, reason=reason)
         self.listener.trial_recorded(trial)

@@ -1,0 +1,282 @@
+"""Runs that do not fit into memory: read in parts, they say the same; readings wait on disk, and nothing of them is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+import pytest
+from hdrh.histogram import HdrHistogram
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from hydrotest.analysis.resources.rates import read_host_rates, read_service_rates, service_means
+from hydrotest.analysis.statistics.course import Course
+from hydrotest.analysis.statistics.progress import STEP_S, Progress, stalls
+from hydrotest.analysis.summary import summarise_run
+from hydrotest.errors import BadInputError, MissingToolError
+from hydrotest.report.figures import hosts
+from hydrotest.report.figures.readings import ALL_CELLS_MAX, CELLS_MAX, CELLS_MIN, cells_of, read_hosts
+from hydrotest.spec.load import load_experiment
+from hydrotest.store import histograms, layout, samples
+from hydrotest.store.folder import RunFolder
+from hydrotest.store.histograms import HEADER, empty, operations, stretch_histograms
+from hydrotest.store.records import Counts, Second, ThreadUse
+from hydrotest.store.samples import SampleBuffer, read_samples
+from tests.long_soak import make_long_soak
+from tests.synthetic import START_S, SyntheticRun, host_counters
+
+
+@pytest.fixture(scope="module")
+def soak(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    return make_long_soak(tmp_path_factory.mktemp("soak"), hosts=3, hours=0.1)
+
+
+def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if no file were small, and one host were as much as fits into memory."""
+    monkeypatch.setattr(samples, "SMALL_BYTES", 0)
+    monkeypatch.setattr(samples, "ROWS_AT_ONCE", 1)
+    monkeypatch.setattr("hydrotest.analysis.resources.rates.SMALL_BYTES", 0)
+
+
+def test_a_summary_is_the_same_whether_its_samples_fit_into_memory(soak: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment, _ = load_experiment(soak.path / layout.EXPERIMENT)
+    whole = summarise_run(soak, experiment, "complete", "then").written()
+    in_parts(monkeypatch)
+    assert summarise_run(soak, experiment, "complete", "then").written() == whole
+    assert len(whole["soak"][0]["services"]) == 6
+
+
+def test_figures_are_the_same_whether_the_samples_fit_into_memory(soak: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment, _ = load_experiment(soak.path / layout.EXPERIMENT)
+    shown = summarise_run(soak, experiment, "complete", "then").hosts
+    whole, whole_services = read_hosts(soak, soak.trials(), shown), hosts.service_figure(soak, soak.trials())
+    in_parts(monkeypatch)
+    for before, after in zip(whole, read_hosts(soak, soak.trials(), shown), strict=True):
+        assert_frame_equal(before.cells, after.cells)
+        assert_frame_equal(before.thin, after.thin)
+    assert hosts.service_figure(soak, soak.trials()) == whole_services
+
+
+def test_a_host_is_read_without_the_others(soak: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    (trial,) = soak.trials()
+    folder = soak.folder_of(trial)
+    whole = {host: read_host_rates(folder, host) for host in ("host001", "host003")}
+    in_parts(monkeypatch)
+    for host, rates in whole.items():
+        assert_frame_equal(read_host_rates(folder, host), rates)
+    found = read_samples(folder, layout.HOST_SAMPLES, pl.col("host") == "host002", ["wall_s", "no_such_counter", "speed_ns"])
+    assert found.columns == ["wall_s", "speed_ns"]
+    assert len(found) == 360
+
+
+def events(count: int) -> list[tuple[str, dict[str, Any]]]:
+    """Of three hosts; a counter, a service and a gauge come later."""
+    found = []
+    for second in range(count):
+        for number, host in enumerate(("c", "a", "b")):
+            later = {"cpu_periods": second} if second > count // 2 else {}
+            services = {f"kafka-{number}": {"cpu_user_us": second, "cpu_system_us": second, "memory_bytes": 1, "threads": 2}}
+            gauges = {f"kafka-{number}": {"z_idle": 0.5, "a_full": second} if second > count // 2 else {"z_idle": 1}}
+            found.append((host, {"wall_s": 100.0 + second, "host": host_counters(second) | later, "services": services, "gauges": gauges,
+                                 "gauge_errors": {}, "speed_ns": [second] if number == 0 else [], "sampler_cpu_us": second}))  # fmt: skip
+    return found
+
+
+def test_readings_that_do_not_fit_into_memory_are_written_as_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples, "CELLS_IN_MEMORY", 50)
+    monkeypatch.setattr(samples, "ROWS_AT_ONCE", 1)
+    spill = tmp_path / "run" / layout.SPILLED
+    spill.mkdir(parents=True)
+    (spill / "host-0.parquet").write_text("left by a run that was killed")
+    kept, spilled = SampleBuffer(), SampleBuffer(spill)
+    for number in range(2):  # a second trial begins anew
+        for host, event in events(20):
+            kept.add(host, event)
+            spilled.add(host, event)
+        assert list(spill.iterdir())
+        for buffer, folder in ((kept, tmp_path / f"kept{number}"), (spilled, tmp_path / f"spilled{number}")):
+            buffer.flush(folder)
+        for name in (layout.HOST_SAMPLES, layout.SERVICE_SAMPLES, layout.GAUGE_SAMPLES):
+            whole = pl.read_parquet(tmp_path / f"kept{number}" / name)
+            assert_frame_equal(pl.read_parquet(tmp_path / f"spilled{number}" / name), whole, check_column_order=False)
+            assert len(whole) == (60 if name != layout.GAUGE_SAMPLES else 60 + 27)
+        assert {path.name for path in (tmp_path / f"spilled{number}" / "samples").iterdir()} == {
+            "host.parquet",
+            "services.parquet",
+            "gauges.parquet",
+        }
+        assert not list(spill.iterdir())
+
+
+@given(st.lists(st.lists(st.integers(1, 5_000_000), max_size=5), min_size=1, max_size=12), st.integers(1, 5))
+def test_stretches_of_a_log_are_the_sums_of_its_intervals(seconds: list[list[int]], width: int) -> None:
+    text, each = HEADER, []
+    for at, values in enumerate(seconds):
+        histogram = empty()
+        for value in values:
+            histogram.record_value(value)
+        each.append(histogram)
+        for tag in ("", "Tag=read,"):
+            text += f"{tag}{1_700_000_000.25 + at:.3f},1.000,0.1,{histogram.encode().decode()}\n"
+    edges = [1_700_000_000.25 + at for at in range(0, len(seconds) + width, width)]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "load").mkdir()
+        (folder / layout.histogram("ingest", "response")).write_text(text)
+        found = stretch_histograms(folder, "ingest", "response", None, edges)
+        assert operations(folder, "ingest") == ["read"]
+    for at, total in enumerate(found):
+        expected = empty()
+        for histogram in each[at * width : (at + 1) * width]:
+            expected.add(HdrHistogram.decode(histogram.encode()))
+        assert list(total.counts) == list(expected.counts)
+        assert total.get_max_value() == expected.get_max_value()
+        assert total.get_total_count() == expected.get_total_count()
+
+
+def progress_by_rows(seconds: list[Second], started_wall_s: float) -> list[tuple[float, float, float, float]]:
+    """The same as `Progress.of`, reading by reading."""
+    rows = [(started_wall_s, 0.0, 0.0, 0.0)]
+    for second in seconds:
+        n = min(len(second.in_flight), len(second.completed))
+        failed = second.failed or [second.counts.failed] * n
+        times = [started_wall_s + at for at in second.at_s] or [second.wall_s - (n - 1 - i) * STEP_S for i in range(n)]
+        for at, done, bad, flying in zip(times, second.completed, failed, second.in_flight, strict=False):
+            if at > rows[-1][0]:
+                rows.append((at, float(done), float(bad), float(flying)))
+    return rows
+
+
+def services(rows: list[tuple[str, str, float, int]], folder: Path, **columns: list[int]) -> list[pl.DataFrame]:
+    """The rates of services: host, service, time, and CPU time so far."""
+    table = pl.DataFrame(rows, schema=["host", "service", "wall_s", "cpu_user_us"], orient="row")
+    (folder / "samples").mkdir(exist_ok=True)
+    table.with_columns(pl.lit(0).alias("cpu_system_us"), **{name: pl.Series(values) for name, values in columns.items()}).write_parquet(
+        folder / layout.SERVICE_SAMPLES
+    )
+    return list(read_service_rates(folder, ["cpu_cores", "jit_cores", "exporter_cores"]))
+
+
+def test_services_of_one_name_on_two_hosts_are_kept_apart_in_whatever_order(tmp_path: Path) -> None:
+    """A file of an older version is in the order of time."""
+    by_time = [("b", "x", 1.0, 0), ("a", "x", 1.0, 5), ("b", "x", 2.0, 1_000_000), ("a", "x", 2.0, 2_000_005)]
+    for rows in (by_time, sorted(by_time)):
+        (rates,) = services(rows, tmp_path)
+        assert rates.select("host", "cpu_cores").rows() == [("a", 2.0), ("b", 1.0)]
+
+
+def test_what_was_not_counted_is_not_zero(tmp_path: Path) -> None:
+    rows = [("a", "x", 1.0, 0), ("a", "x", 2.0, 500_000)]
+    (rates,) = services(rows, tmp_path)
+    assert rates.select("cpu_cores", "jit_cores", "exporter_cores").rows() == [(0.5, None, None)]
+    (rates,) = services(rows, tmp_path, jit_cpu_us=[0, 250_000])
+    assert rates.select("jit_cores", "exporter_cores").rows() == [(0.25, None)]
+
+
+def test_a_service_that_was_started_again_has_no_rate_in_between(tmp_path: Path) -> None:
+    (rates,) = services([("a", "x", 1.0, 9_000_000), ("a", "x", 2.0, 100), ("a", "x", 3.0, 250_100), ("a", "y", 1.0, 0)], tmp_path)
+    assert rates.select("service", "wall_s", "cpu_cores").rows() == [("x", 3.0, 0.25)]
+
+
+def test_each_load_has_its_own_window(tmp_path: Path) -> None:
+    """One gives up after two seconds; what services used in the window of the other is not cut short."""
+    run = SyntheticRun(tmp_path)
+    made = run.trial("level", 100, seconds=10)
+    (load,) = made.loads
+    assert load.outcome is not None
+    brief = load.model_copy(
+        update={"workload": "brief", "outcome": load.outcome.model_copy(update={"ended_wall_s": load.outcome.started_wall_s + 2})}
+    )
+    trial = made.model_copy(update={"loads": [load, brief]})
+    start, end = load.outcome.started_wall_s + trial.warm_up_s, load.outcome.ended_wall_s
+    (whole,), (part,) = (
+        service_means(run.folder, trial, start, end),
+        service_means(run.folder, trial, start, load.outcome.started_wall_s + 2),
+    )
+    assert (whole.readings, part.readings) == (9, 1)
+    assert service_means(run.folder, trial, start, start + 3.0)[0].readings == 3
+
+
+@pytest.mark.parametrize("line", [b"Tag=rea", b"Tag=\xff\xfe,1.0,1.0,0.1,HIST"])
+def test_a_log_whose_operations_cannot_be_read_is_named(line: bytes, tmp_path: Path) -> None:
+    (tmp_path / "load").mkdir()
+    log = tmp_path / layout.histogram("store", "response")
+    log.write_bytes(HEADER.encode() + line)
+    with pytest.raises(BadInputError) as error:
+        operations(tmp_path, "store")
+    assert error.value.file == log
+
+
+async def test_what_is_read_while_a_long_trial_is_written_is_of_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples, "CELLS_IN_MEMORY", 50)
+    buffer = SampleBuffer(tmp_path / layout.SPILLED)
+    for host, event in events(20):
+        buffer.add(host, event)
+    writing = asyncio.create_task(buffer.flush_while_sampling(tmp_path / "first"))
+    await asyncio.sleep(0)
+    for host, event in events(3):
+        buffer.add(host, event)
+    await writing
+    await buffer.flush_while_sampling(tmp_path / "second")
+    assert [len(pl.read_parquet(tmp_path / name / layout.HOST_SAMPLES)) for name in ("first", "second")] == [60, 9]
+    for host, event in events(20):
+        buffer.add(host, event)
+    buffer.close()
+    assert not (tmp_path / layout.SPILLED).exists()
+
+
+def test_what_sums_histograms_is_started_again_where_it_has_ended(soak: RunFolder) -> None:
+    folder = soak.folder_of(soak.trials()[0])
+    edges = [START_S, START_S + 10]
+    (before,) = stretch_histograms(folder, "ingest", "response", None, edges)
+    node = histograms._summing._node
+    assert node is not None
+    assert os.getpgid(node.pid) != os.getpgid(0)  # Ctrl-C does not reach it
+    node.kill()
+    node.wait()
+    (after,) = stretch_histograms(folder, "ingest", "response", None, edges)
+    assert list(after.counts) == list(before.counts)
+
+
+def test_a_node_that_sums_no_histograms_is_named(soak: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histograms, "_summing", histograms._Summing())
+    monkeypatch.setattr(histograms, "node_binary", lambda: Path("/bin/false"))
+    with pytest.raises(MissingToolError, match="ended with code 1"):
+        stretch_histograms(soak.folder_of(soak.trials()[0]), "ingest", "response", None, [START_S, START_S + 10])
+
+
+numbers = st.lists(st.integers(0, 50), max_size=4)
+
+
+@given(st.lists(st.tuples(st.floats(0, 9), numbers, numbers, numbers, st.lists(st.floats(0, 9), max_size=4)), max_size=6))
+def test_progress_in_columns_is_that_reading_by_reading(given_seconds: list[Any]) -> None:
+    seconds = [
+        Second(wall_s=1_000.0 + at, counts=Counts(started=60, completed=50, failed=3, bytes=9), in_flight=flying, completed=done, failed=bad, at_s=times,
+               p99_ms=None, threads=[ThreadUse(name="load-0/1", cpu_ns=7, run_delay_ns=1)])
+        for at, flying, done, bad, times in given_seconds
+    ]  # fmt: skip
+    progress = Progress.of(iter(seconds), 1_000.0)
+    rows = list(zip(progress.wall_s, progress.completed, progress.failed, progress.in_flight, strict=True))
+    assert rows == progress_by_rows(seconds, 1_000.0)
+    course = Course.of(seconds, 1_000.0)
+    for moment in (999.0, 1_000.0, 1_004.5, 1_020.0):
+        readings = [(1_000.0, Counts()), *((second.wall_s, second.counts) for second in seconds)]
+        assert course.nearest(moment) == min(readings, key=lambda reading: abs(reading[0] - moment))
+    inside = [second for second in seconds if 1_002.0 < second.wall_s <= 1_008.0]
+    ends = course.ends(1_002.0, 1_008.0)
+    assert (ends is None) == (len(inside) < 2)
+    assert ends is None or [end.wall_s for end in ends] == [inside[0].wall_s, inside[-1].wall_s]
+    found = stalls(progress.wall_s, progress.completed, 0.5)
+    assert all(end - begin >= 0.5 for begin, end in found)
+
+
+def test_a_page_of_many_hosts_has_no_more_cells_than_one_of_some() -> None:
+    assert cells_of(6) == CELLS_MAX
+    assert all(cells_of(rows) * rows <= ALL_CELLS_MAX for rows in range(1, ALL_CELLS_MAX // CELLS_MIN))
+    assert cells_of(10_000) == CELLS_MIN

@@ -1,0 +1,41 @@
+"""Which hosts are measured at the same time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from hydrotest.run.lifecycle.survey import waves
+
+
+@dataclass(frozen=True)
+class Machine:
+    """As much of a host as its turn depends on."""
+
+    name: str
+    machine: str
+
+
+def waves_of(hosts: list[Any], linked: list[Any]) -> list[list[str]]:
+    return [[host.name for host in wave] for wave in waves(hosts, linked, {host.name: host.machine for host in hosts})]
+
+
+@pytest.mark.parametrize(("count", "expected"), [(1, 1), (2, 2), (4, 2), (5, 3), (100, 2)])
+def test_machines_are_measured_while_others_are(count: int, expected: int) -> None:
+    hosts = [Machine(f"m{number}", f"m{number}") for number in range(count)]
+    found = waves_of(hosts, hosts)
+    assert len(found) == expected
+    assert sorted(name for wave in found for name in wave) == sorted(host.name for host in hosts)
+    for wave in found:
+        # Each sends to the next one, which is neither measured nor sent to by another.
+        ends = [end for name in wave for end in (int(name[1:]), (int(name[1:]) + 1) % count)] if count > 1 else [0]
+        assert len(set(ends)) == len(ends)
+
+
+def test_hosts_of_one_machine_are_measured_one_after_the_other() -> None:
+    hosts = [Machine(name, "") for name in ("a", "b", "c")]
+    assert waves_of(hosts, hosts) == [["a"], ["b"], ["c"]]
+    assert waves_of(hosts, []) == [["a"], ["b"], ["c"]]
+    assert waves_of([*hosts, Machine("far", "far")], []) == [["a", "far"], ["b"], ["c"]]
