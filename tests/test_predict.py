@@ -18,6 +18,7 @@ from hydrotest.analysis.demand.laws.base import Load
 from hydrotest.analysis.demand.laws.cassandra import MixLaw
 from hydrotest.analysis.demand.laws.kafka import ProduceLaw
 from hydrotest.analysis.demand.windows import Ceilings, Seen, Used
+from hydrotest.catalogue.machine import Machine
 from hydrotest.cli.entry import main
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_REFUSED, BadInputError
 from hydrotest.predict import gates
@@ -25,6 +26,7 @@ from hydrotest.predict import score as score_module
 from hydrotest.predict.answer import Answer, Prediction, Why, Zone
 from hydrotest.predict.change import as_file, read_change
 from hydrotest.predict.known import Known
+from hydrotest.predict.on_type import with_neighbours
 from hydrotest.predict.predict import Question, answered
 from hydrotest.predict.scores import Scores, add_score, read_scores
 from hydrotest.report.demand import SINGLE
@@ -385,6 +387,64 @@ def test_speed_is_assumed_and_says_so() -> None:
     assert [(one.axis, one.cases) for one in found.moved] == [("speed", 0)]
     assert found.limit > 2 * of(asked(known(truth)), "small").limit
     assert found.low < 0.8 * found.limit
+
+
+TYPE = Machine("own", "m", vcpus=1, memory_bytes=6_000_000_000, net_base_bit_s=8e9, disk_base_b_s=5e8)
+
+
+def test_a_type_counts_with_what_it_has_and_its_speed_is_assumed() -> None:
+    truth = {"fixed": 0.06, "requests": 44e-6, "records": 5e-9, "bytes": 1.5e-9}
+    on_type = of(asked(known(truth), types={"kafka": TYPE}), "small")
+    by_hand = of(asked(known(truth), "hosts.cores=2x", "hosts.disk=0.5x", "hosts.network=2x"), "small")
+    assert on_type.limit == pytest.approx(by_hand.limit)
+    assert on_type.zone is Zone.EXTRAPOLATED
+    assumed = of(asked(known(truth), types={"kafka": TYPE}, scores=Scores({})), "small")
+    assert {one.axis for one in assumed.moved} >= {"hosts.cores", "speed"}
+    known_speed = of(asked(known(truth), "hosts.cores=2x", "hosts.disk=0.5x", "hosts.network=2x", scores=Scores({})), "small")
+    assert assumed.high / assumed.low > known_speed.high / known_speed.low
+    faster = of(asked(known(truth), types={"kafka": TYPE}, speed=2.0), "small")
+    assert faster.limit > 1.2 * on_type.limit  # then its link binds
+    answer = asked(known(truth), types={"kafka": TYPE})
+    assert answer.changes == {"kafka.type": "own/m"}
+    assert answer.not_known == {}
+
+
+def test_what_is_not_known_of_a_type_is_said() -> None:
+    truth = {"fixed": 0.06, "requests": 44e-6, "records": 5e-9, "bytes": 1.5e-9}
+    at_best = replace(TYPE, net_base_bit_s=None, net_peak_bit_s=8e9, disk_base_b_s=None)
+    answer = asked(known(truth), types={"kafka": at_best})
+    assert answer.not_known == {"own/m": ["network", "disk"]}
+    disk = next(use for use in of(answer, "small").uses if use.resource == "disk")
+    assert disk.has == HAS.disk
+    for lacking in (replace(TYPE, vcpus=None), replace(TYPE, is_burstable=True), replace(TYPE, net_base_bit_s=None)):
+        with pytest.raises(BadInputError, match="is not known") as error:
+            asked(known(truth), types={"kafka": lacking})
+        assert error.value.hint
+
+
+def test_disks_of_a_type_s_own_are_not_those_that_it_reaches_by_the_network() -> None:
+    truth = {"fixed": 0.06, "requests": 44e-6, "records": 5e-9, "bytes": 1.5e-9}
+    answer = asked(known(truth), types={"kafka": replace(TYPE, local_disks=1, local_disk_bytes=9e11)})
+    assert answer.not_known == {"own/m": ["disk"]}
+    assert next(use for use in of(answer, "small").uses if use.resource == "disk").has == HAS.disk
+
+
+def test_a_system_that_shares_a_host_is_on_the_other_machine_too() -> None:
+    text = FILE.replace("systems:\n", "systems:\n  cassandra: {hosts: [B2], heap: 512 MiB}\n")
+    assert with_neighbours(experiment(text), {"cassandra": TYPE}) == {"cassandra": TYPE, "kafka": TYPE}
+    other = replace(TYPE, name="n")
+    assert with_neighbours(experiment(text), {"cassandra": TYPE, "kafka": other}) == {"cassandra": TYPE, "kafka": other}
+
+
+def test_a_type_and_a_setting_of_one_host_do_not_go_together() -> None:
+    truth = {"fixed": 0.06, "requests": 44e-6, "records": 5e-9, "bytes": 1.5e-9}
+    with pytest.raises(BadInputError, match="is changed by --set, too"):
+        asked(known(truth), "hosts.cores=2x", types={"kafka": TYPE})
+    with pytest.raises(BadInputError, match="no system spark"):
+        asked(known(truth), types={"spark": TYPE})
+    more = asked(known(truth), "kafka.hosts=4", types={"kafka": TYPE})
+    assert of(more, "small").limit > 1.2 * of(asked(known(truth), types={"kafka": TYPE}), "small").limit
+    assert asked(known(truth), types={"kafka": replace(TYPE, vcpus=64)}).refused[0].why is Why.TOO_FAR
 
 
 def test_an_answer_is_written_and_read() -> None:

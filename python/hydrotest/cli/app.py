@@ -549,7 +549,8 @@ def compare(first: Path, second: Annotated[Path, Parameter(allow_leading_hyphen=
 
 
 @app.command
-def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set")] = None, load: str | None = None, together: str | None = None,
+def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set")] = None,
+            type: Annotated[list[str] | None, Parameter(name="--type")] = None, load: str | None = None, together: str | None = None,
             speed: float = 1.0, save: Path | None = None, experiment: Path | None = None, figure: Path | None = None,
             as_json: Json = False) -> int:  # fmt: skip
     """Predict limits at loads, settings and machines that were not measured, and what would bind there, each with its error.
@@ -562,6 +563,9 @@ def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set"
         Folders of runs; best of one with a `calibrate` test.
     set
         A change, e.g. kafka.hosts=6, hosts.cores=2x, ingest.record_size=1KB; may be given several times.
+    type
+        Another type of machine, e.g. aws/m7i.xlarge, or kafka=aws/m7i.xlarge; its cores count as fast as those that were measured,
+        or by --speed.
     load
         Rates at which use and latency are shown, e.g. ingest=300K,store=2K; also what other systems on the same hosts do meanwhile.
     together
@@ -577,7 +581,7 @@ def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set"
     """
     from hydrotest.cli.commands.predict import predict_
 
-    return predict_(runs, set or [], load, together, speed, save, experiment, figure, as_json)
+    return predict_(runs, set or [], type or [], load, together, speed, save, experiment, figure, as_json)
 
 
 @app.command

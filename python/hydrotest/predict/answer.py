@@ -223,6 +223,10 @@ class Answer(Row):
     runs: list[str] = Field(description="Folders of the runs that it stands on.")
     unused: list[str] = Field(description="Those of which no window counts.")
     changes: dict[str, str] = Field(description="What is changed, by setting.")
+    not_known: dict[str, list[str]] = Field(
+        default_factory=dict,
+        description="By type of machine: resources of which it is not known what they sustain. Of a link its best counts, of disks what was measured.",
+    )
     speed: Number = Field(description="Speed of the cores, as a multiple of those that were measured.")
     loads: dict[str, Number] = Field(description="Rates that are asked for, by workload.")
     predictions: list[Prediction] = Field(description="By workload.")

@@ -24,6 +24,8 @@ class Reached:
     axis: str
     value: float
     measured: Sequence[float]
+    is_assumed: bool = False
+    """Nobody has measured it where it is to hold: its error counts, though it is the same number."""
 
     @property
     def reach(self) -> float:
@@ -38,7 +40,7 @@ class Reached:
     @property
     def is_moved(self) -> bool:
         """Whether it was measured at no value near this one."""
-        return all(abs(math.log(self.value / one)) > math.log(WITHIN) for one in self.measured)
+        return self.is_assumed or all(abs(math.log(self.value / one)) > math.log(WITHIN) for one in self.measured)
 
     def row(self, scores: Scores) -> Moved:
         """For the answer, with the error of its axis."""

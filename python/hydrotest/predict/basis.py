@@ -13,7 +13,7 @@ from hydrotest.analysis.demand.windows import Ceilings, law_of
 from hydrotest.errors import BadInputError
 from hydrotest.predict.answer import Refused, Why
 from hydrotest.predict.axes import Reached
-from hydrotest.predict.change import Asked, as_file
+from hydrotest.predict.change import MEMORY, RESOURCES, Asked, as_file
 from hydrotest.predict.known import Known
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
@@ -71,7 +71,7 @@ def basis_of(runs: Sequence[Known], now: Asked, name: str) -> Basis | Refused:
         return Refused(workload=name, why=Why.SETTING if keys else Why.TOO_FEW, about=[f"{name}.{key}" for key in keys] or [name],
                        experiment=calibration(now, name))  # fmt: skip
     times = now.times.get(system, {})
-    has = same[0].has[system].times(times.get("cores", 1.0), times.get("network", 1.0), times.get("disk", 1.0))
+    has = same[0].has[system].times(*(times.get(key, 1.0) for key in (*RESOURCES, MEMORY)))
     hosts = len(now.experiment.systems.present()[system].hosts)
     found = Basis(name, spec, law, system, hosts, body, same[0], has, [])
     return Basis(name, spec, law, system, hosts, body, same[0], has, _numbers(runs, found))

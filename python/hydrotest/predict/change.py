@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -18,7 +19,8 @@ from hydrotest.spec.load import experiment_of
 from hydrotest.spec.models import Experiment
 
 HOSTS, WORKERS = "hosts", "workers"
-RESOURCES = ("cores", "network", "disk")
+RESOURCES, MEMORY = ("cores", "network", "disk"), "memory"
+"""What a host has: what is used a second, in this order, and the rest."""
 EXAMPLE = "Write e.g. --set kafka.hosts=6, --set hosts.cores=2x, --set ingest.record_size=1KB."
 TAKES = "Write a multiple, e.g. hosts.cores=2x, or an amount, e.g. hosts.cores=0.5, hosts.network=1 Gbit/s."
 HOSTS_MAX = 10_000
@@ -43,6 +45,17 @@ class Change:
 
 
 @dataclass(frozen=True)
+class OnType:
+    """Another type of machine for the hosts of a system."""
+
+    name: str
+    wanted: Mapping[str, float]
+    """What it has of `RESOURCES` and memory, as far as that is known: cores, bytes a second, bytes."""
+    had: Mapping[str, float]
+    """What each host was measured to have."""
+
+
+@dataclass(frozen=True)
 class Asked:
     """The experiment as it would be."""
 
@@ -50,7 +63,8 @@ class Asked:
     text: str
     """Its file, with the tests of the run."""
     times: Mapping[str, Mapping[str, float]]
-    """By system: how many times the `cores`, `network` and `disk` its hosts have, of which one has least; what is not in it, once."""
+    """By system: how many times the `cores`, `network`, `disk` and `memory` its hosts have, of which one has least; what is not in it,
+    once."""
     changes: Sequence[Change]
 
 
@@ -62,8 +76,11 @@ def read_change(text: str) -> Change:
     return Change(found[1], found[2], found[3].strip())
 
 
-def asked(experiment: Experiment, text: str, changes: Sequence[Change], file: Path) -> Asked:
-    """The experiment with some settings changed. Raises `BadInputError`, also for what the changed file would be refused for."""
+def asked(
+    experiment: Experiment, text: str, changes: Sequence[Change], file: Path, types: Mapping[str, OnType] = MappingProxyType({})
+) -> Asked:
+    """The experiment with some settings changed, and with hosts of some systems on other `types` of machines. Raises `BadInputError`,
+    also for what the changed file would be refused for."""
     if len({change.axis for change in changes}) < len(changes):
         raise BadInputError("a setting is changed twice", "Give each `--set` once.")
     value = copy.deepcopy(parse_document(text, file).value)
@@ -80,6 +97,7 @@ def asked(experiment: Experiment, text: str, changes: Sequence[Change], file: Pa
         else:
             known = [HOSTS, *systems, *workloads, *value["hosts"]]
             raise BadInputError(f"--set {change.axis}: there is no {change.subject} in the run", f"It has {', '.join(known)}.")
+    _change_types(value, {name: _working(value["systems"][name], systems[name].hosts) for name in types}, types, times)
     written = as_file(value)
     try:
         changed = experiment_of(parse_document(written, file), opens_files=False)
@@ -89,7 +107,7 @@ def asked(experiment: Experiment, text: str, changes: Sequence[Change], file: Pa
     # All hosts of a system do as much: the one that has least binds.
     working = {name: _working(value["systems"][name], own.hosts) for name, own in systems.items()}
     least = {
-        name: {key: min((times.get(host, {}).get(key, 1.0) for host in hosts), default=1.0) for key in RESOURCES}
+        name: {key: min((times.get(host, {}).get(key, 1.0) for host in hosts), default=1.0) for key in (*RESOURCES, MEMORY)}
         for name, hosts in working.items()
     }
     return Asked(changed, written, least, tuple(changes))
@@ -134,6 +152,26 @@ def _change_hosts(value: dict[str, Any], systems: Mapping[str, Sequence[str]], c
         _rewrite(value["hosts"][host], change)
 
 
+def _change_types(
+    value: dict[str, Any], hosts: Mapping[str, Sequence[str]], types: Mapping[str, OnType], times: dict[str, dict[str, float]]
+) -> None:
+    """Each host has what its type has; one of several systems once."""
+    done: dict[str, str] = {}
+    for system, machine in types.items():
+        for host in hosts[system]:
+            if host in times and host not in done:
+                raise BadInputError(f"--type {machine.name}: what {host} has is changed by --set, too", "Leave one of them out.")
+            if done.setdefault(host, machine.name) != machine.name:
+                raise BadInputError(
+                    f"--type: {host} cannot be both {done[host]} and {machine.name}", "Name one type for systems that share hosts."
+                )
+            own, file = times.setdefault(host, {}), value["hosts"][host]
+            for key, wanted in machine.wanted.items():
+                if had := _whole(file.get(key)) if key == "cores" and _whole(file.get(key)) else machine.had.get(key):
+                    own[key] = wanted / had
+                    _scale(file, key, wanted / had, f"--type {machine.name}")
+
+
 def _factor(host: Mapping[str, Any], change: Change) -> float:
     """How many times as much a host would have."""
     relative = _FACTOR.match(change.value)
@@ -162,15 +200,22 @@ def _whole(given: Any) -> int:
 
 
 def _rewrite(host: dict[str, Any], change: Change) -> None:
-    """In the file, where it has it."""
-    given, factor = host.get(change.key), _factor(host, change)
+    _scale(host, change.key, _factor(host, change), f"--set {change.axis}={change.value}")
+
+
+def _scale(host: dict[str, Any], key: str, factor: float, why: str) -> None:
+    """So many times as much in the file, where it has it."""
+    given = host.get(key)
     if whole := _whole(given):
         if whole * factor != round(whole * factor) or factor <= 0:
-            raise BadInputError(f"--set {change.axis}={change.value}: the host has whole cores", "Write a whole number of them.")
-        host[change.key] = f"{round(whole * factor)} whole"
+            raise BadInputError(f"{why}: the host has whole cores", "Write a whole number of them.")
+        host[key] = f"{round(whole * factor)} whole"
+    elif given is not None and key == "cores":
+        host[key] = round(units.number(given) * factor, 4)
+    elif given is not None and key == MEMORY:
+        host[key] = f"{units.size_bytes(given) * factor / 1e6:.6g} MB"
     elif given is not None:
-        scaled = units.number(given) * factor if change.key == "cores" else units.link_bits_per_s(given) * factor
-        host[change.key] = round(scaled, 4) if change.key == "cores" else f"{scaled / 8e6:.6g} MB/s"
+        host[key] = f"{units.link_bits_per_s(given) * factor / 8e6:.6g} MB/s"
 
 
 def _change_system(value: dict[str, Any], own: Sequence[str], change: Change) -> None:

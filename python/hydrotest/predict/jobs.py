@@ -24,7 +24,7 @@ NUMBERS = frozenset({"scale_factor", "data_scale", "cores"})
 FREE = frozenset({"tests", "budget", "seed", "on", "generators", "threads", "kind"})
 
 
-def job_answers(runs: Sequence[Known], now: Asked, name: str, speed: float, scores: Scores) -> list[Job | Refused]:
+def job_answers(runs: Sequence[Known], now: Asked, name: str, speed: float, is_speed_assumed: bool, scores: Scores) -> list[Job | Refused]:
     """One for each test of the workload; one refusal where it is the same for all."""
     spec = now.experiment.workload(name, SparkPerf)
     assert spec is not None
@@ -55,7 +55,7 @@ def job_answers(runs: Sequence[Known], now: Asked, name: str, speed: float, scor
             )
             out.append(refused(Why.SETTING if keys else Why.TOO_FEW, [f"{name}.{key}" for key in keys] or [f"{name}: {test}"]))
             continue
-        numbers = _numbers(name, spec, place, alike)
+        numbers = _numbers(name, spec, place, alike, is_speed_assumed)
         far = [one for one in numbers if one.reach > REFUSED]
         if far:
             out.append(refused(Why.TOO_FAR, [one.axis for one in far], max(one.reach for one in far)))
@@ -86,14 +86,14 @@ def settings(run: Known | Asked, spec: SparkPerf) -> dict[str, str]:
     return {key: repr(value) for key, value in {**_fixed(spec), **{f"{SYSTEM}.{key}": value for key, value in spark.items()}}.items()}
 
 
-def _numbers(name: str, spec: SparkPerf, place: Place, ran: Sequence[Ran]) -> list[Reached]:
+def _numbers(name: str, spec: SparkPerf, place: Place, ran: Sequence[Ran], is_speed_assumed: bool) -> list[Reached]:
     found = [
         Reached(f"{name}.scale_factor", spec.scale_factor, [one.spec.scale_factor for one in ran]),
         Reached(f"{name}.data_scale", spec.data_scale, [one.spec.data_scale for one in ran]),
         Reached(SLOTS, place.slots, [one.place.slots for one in ran]),
         Reached(CORES_OF_WORKERS, place.cores, [one.place.cores for one in ran]),
     ]
-    return [*found, *([Reached("speed", place.speed, [1.0])] if place.speed != 1.0 else [])]
+    return [*found, *([Reached("speed", place.speed, [1.0], is_assumed=True)] if is_speed_assumed else [])]
 
 
 def _is_more(numbers: Sequence[Reached], axis: str) -> bool:

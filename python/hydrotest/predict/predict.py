@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
 from hydrotest import __version__
 from hydrotest.analysis.bottleneck.use import NEAR_CEILING
 from hydrotest.analysis.demand.body import Applied, Body
+from hydrotest.catalogue.machine import Machine
 from hydrotest.errors import BadInputError
 from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.predict.answer import Answer, Capacity, Job, Moved, Prediction, Refused, Together, Why, Zone
@@ -23,6 +24,8 @@ from hydrotest.predict.gates import inseparable, is_cpu_bound_known, no_fit
 from hydrotest.predict.jobs import job_answers
 from hydrotest.predict.known import Known, read_known
 from hydrotest.predict.loads import at_loads, of_others
+from hydrotest.predict.on_type import not_known, on_types, with_neighbours
+from hydrotest.predict.ran import SYSTEM as SPARK
 from hydrotest.predict.scores import Scores
 from hydrotest.predict.together import together
 from hydrotest.spec.choice import narrowed
@@ -54,6 +57,12 @@ class Question:
     speed: float = 1.0
     together: Sequence[str] = ()
     """Workloads that are to run at once: at which share of their limits?"""
+    types: Mapping[str, Machine] = field(default_factory=dict)
+    """Machines that the hosts of a system would be, by system."""
+
+    def is_speed_assumed(self, system: str) -> bool:
+        """Whether nobody has measured how fast its cores are."""
+        return self.speed != 1.0 or system in self.types
 
 
 def predict(paths: Sequence[Path], question: Question, scores: Scores) -> Answer:
@@ -66,7 +75,8 @@ def predict(paths: Sequence[Path], question: Question, scores: Scores) -> Answer
 def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answer:
     """The answer. Changes are of the first run. Raises `BadInputError` for changes that cannot be."""
     first = runs[0]
-    now = asked(first.experiment, first.text, question.changes, first.path / layout.EXPERIMENT)
+    now = asked(first.experiment, first.text, question.changes, first.path / layout.EXPERIMENT, on_types(first, question.types))
+    given, question = question.types, replace(question, types=with_neighbours(first.experiment, question.types))
     rated = [name for name, spec in now.experiment.workloads.items() if narrowed(spec, SparkPerf) is None]
     for option, names in (("load", question.loads), ("together", question.together)):
         for name in names:
@@ -75,7 +85,11 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
                 raise BadInputError(f"--{option} {name}: {what}", f"The run has {', '.join(rated) or 'only jobs'}.")
     if question.loads and question.together:
         raise BadInputError("--load and --together cannot both be given", "With `--together` the rates are what is sought.")
-    jobs = [one for name, _ in now.experiment.workloads_of(SparkPerf) for one in job_answers(runs, now, name, question.speed, scores)]
+    jobs = [
+        one
+        for name, _ in now.experiment.workloads_of(SparkPerf)
+        for one in job_answers(runs, now, name, question.speed, question.is_speed_assumed(SPARK), scores)
+    ]
     found = {name: basis_of(runs, now, name) for name in rated}
     bases = {name: one for name, one in found.items() if isinstance(one, Basis)}
     answers = [one if isinstance(one, Refused) else _predict(runs, now, bases, one, question, scores) for one in found.values()]
@@ -86,7 +100,8 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
     refused = [one for one in [*answers, *jobs] if isinstance(one, Refused)]
     return Answer(
         version=__version__, runs=[str(run.path) for run in runs], unused=[str(run.path) for at, run in enumerate(runs) if at not in used],
-        changes={one.axis: one.value for one in question.changes}, speed=question.speed, loads=dict(question.loads),
+        changes={one.axis: one.value for one in question.changes} | {f"{system}.type": one.full_name for system, one in given.items()},
+        not_known={one.full_name: lacking for one in given.values() if (lacking := not_known(one))}, speed=question.speed, loads=dict(question.loads),
         predictions=[one for one in answers if isinstance(one, Prediction)], refused=refused,
         jobs=[one for one in jobs if isinstance(one, Job)],
         asked_together=list(question.together), together=_together(now, bases, answers, question, scores) if question.together else None,
@@ -185,7 +200,8 @@ def _together(
 
 def _all_numbers(basis: Basis, question: Question) -> list[Reached]:
     """With the speed of the cores."""
-    return [*basis.numbers, *([Reached(SPEED_AXIS, question.speed, [1.0])] if question.speed != 1.0 else [])]
+    is_assumed = question.is_speed_assumed(basis.system)
+    return [*basis.numbers, *([Reached(SPEED_AXIS, question.speed, [1.0], is_assumed=True)] if is_assumed else [])]
 
 
 def _too_far(basis: Basis, question: Question) -> Refused | None:
@@ -221,7 +237,7 @@ def _unsettled(runs: Sequence[Known], body: Body) -> list[str]:
 
 
 def _zone(basis: Basis, question: Question) -> Zone:
-    return Zone.EXTRAPOLATED if question.speed != 1.0 else zone_of(basis.numbers)
+    return Zone.EXTRAPOLATED if question.is_speed_assumed(basis.system) else zone_of(basis.numbers)
 
 
 def _alike(basis: Basis) -> dict[str, str]:

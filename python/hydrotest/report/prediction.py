@@ -19,6 +19,10 @@ from hydrotest.units import show_bytes, show_count, show_rate
 DRIFT_SHOWN = 0.18
 """A machine's own scatter is less."""
 SHARE_SHOWN_MAX = 10.0
+NOT_KNOWN = {
+    "network": "what its link sustains is not known: it counts with what it carries at best",
+    "disk": "what its disks sustain is not known: they count as those that were measured",
+}
 PRICES = {
     "core": "one more core on each host",
     "host": "one more host",
@@ -38,6 +42,8 @@ def print_answer(answer: Answer, console: Console) -> None:
         ),
         highlight=False,
     )
+    for name, lacking in answer.not_known.items():
+        print_text(f"{name}: {'; '.join(NOT_KNOWN[resource] for resource in lacking)}", console)
     for run in answer.unused:
         print_text(f"no window of {run} counts: it has other systems, settings or machines, or too few windows", console)
     for one in answer.predictions:
@@ -127,7 +133,8 @@ def _moved(moved: Moved) -> str:
     known = f"{show_count(moved.cases, 'held-out case')}" if moved.cases else "assumed"
     low, high = number_words(moved.axis, moved.low), number_words(moved.axis, moved.high)
     measured = low if low == high else f"{low} … {high}"
-    return f"{moved.axis} {measured} → {number_words(moved.axis, moved.value)} (error {moved.error:.0%}, {known})"
+    becomes = "as here" if moved.low == moved.high == moved.value else f"{measured} → {number_words(moved.axis, moved.value)}"
+    return f"{moved.axis} {becomes} (error {moved.error:.0%}, {known})"
 
 
 def _jobs_sheet(answer: Answer) -> Table:

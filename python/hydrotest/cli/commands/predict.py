@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hydrotest import units
+from hydrotest.catalogue.machine import Machine
+from hydrotest.catalogue.machines import found, machines
 from hydrotest.cli.experiment import load_for_here
 from hydrotest.cli.output import err_console, out_console, print_json
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, EXIT_REFUSED, BadInputError, shaped
 from hydrotest.predict.answer import Answer
 from hydrotest.predict.change import read_change
+from hydrotest.predict.known import read_known
 from hydrotest.predict.predict import Question, predict
 from hydrotest.predict.score import read_prediction, score
 from hydrotest.predict.scores import add_score, read_scores
@@ -25,8 +28,8 @@ from hydrotest.store.folder import write_whole
 LOADS = "Write e.g. --load ingest=300K,store=2K."
 
 
-def predict_(runs: Sequence[Path], changes: Sequence[str], load: str | None, together: str | None, speed: float, save: Path | None,
-             experiment: Path | None, figure: Path | None, as_json: bool) -> int:  # fmt: skip
+def predict_(runs: Sequence[Path], changes: Sequence[str], types: Sequence[str], load: str | None, together: str | None, speed: float,
+             save: Path | None, experiment: Path | None, figure: Path | None, as_json: bool) -> int:  # fmt: skip
     """Prints what would bind, and where; 4 if nothing can be said of a workload that the question is about."""
     if not runs:
         raise BadInputError("there is nothing to predict from", "Name the folder of a run, best of one with a `calibrate` test.")
@@ -36,7 +39,8 @@ def predict_(runs: Sequence[Path], changes: Sequence[str], load: str | None, tog
     check_writable(experiment, "experiment")
     check_writable(figure, "figure")
     scores = read_scores()
-    answer = predict(runs, Question([read_change(one) for one in changes], loads(load), speed, _names(together)), scores)
+    on = _types(types, runs[0]) if types else {}
+    answer = predict(runs, Question([read_change(one) for one in changes], loads(load), speed, _names(together), on), scores)
     if save is not None:
         write_whole(save, json.dumps(answer.written(), indent=1) + "\n")
     if figure is not None and any(len(one.capacity) > 1 for one in answer.predictions):
@@ -51,6 +55,20 @@ def predict_(runs: Sequence[Path], changes: Sequence[str], load: str | None, tog
         _say(shaped("warning", biased_words(scores.bias)))
     _offer(answer, experiment, as_json)
     return EXIT_REFUSED if _is_refused(answer) else EXIT_DONE
+
+
+def _types(types: Sequence[str], run: Path) -> dict[str, Machine]:
+    """`TYPE` for all systems that the run measured, or `SYSTEM=TYPE`."""
+    there, known = machines(), read_known(run, 0).has
+    chosen: dict[str, Machine] = {}
+    for text in types:
+        system, sign, name = text.partition("=")
+        machine = found(name if sign else text, there)
+        for one in [system] if sign else known:
+            if one in chosen:
+                raise BadInputError(f"--type {text}: {one} has a type already", "Name each system once.")
+            chosen[one] = machine
+    return chosen
 
 
 def check_writable(file: Path | None, option: str) -> None:
