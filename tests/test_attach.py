@@ -252,7 +252,7 @@ async def test_only_what_is_proven_to_be_ours_is_removed(tmp_path: Path, monkeyp
 async def test_a_topic_is_deleted_by_the_id_that_it_was_made_with(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Mapping[str, Any]] = []
 
-    async def ask(_host: Any, _what: str, question: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    async def ask(_host: Any, _what: str, question: Mapping[str, Any], _patience: object) -> dict[str, dict[str, str]]:
         asked.append(question["kafka"])
         return {"ids": {"hydrotest-0a1b-x": "id-1"}}
 
@@ -269,7 +269,7 @@ async def test_a_topic_is_deleted_by_the_id_that_it_was_made_with(monkeypatch: p
 async def test_topics_that_were_made_before_a_refusal_are_removed_by_their_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Mapping[str, Any]] = []
 
-    async def ask(_host: Any, _what: str, question: Mapping[str, Any]) -> dict[str, Any]:
+    async def ask(_host: Any, _what: str, question: Mapping[str, Any], _patience: object) -> dict[str, Any]:
         asked.append(question["kafka"])
         return {"ids": {"hydrotest-0a1b-x-0": "id-0"}, "refused": "topic hydrotest-0a1b-x-1 was not created: PolicyViolation"}
 
@@ -287,7 +287,7 @@ async def test_what_was_made_without_proof_stays_and_is_named(monkeypatch: pytes
     """Whoever may not see its id, or was refused since somebody else has one of that name, deletes nothing."""
     asked: list[str] = []
 
-    async def ask(_host: Any, _what: str, question: Mapping[str, Any]) -> dict[str, dict[str, str | None]]:
+    async def ask(_host: Any, _what: str, question: Mapping[str, Any], _patience: object) -> dict[str, dict[str, str | None]]:
         asked.append(question["kafka"]["query"])
         return {"ids": {"hydrotest-0a1b-x": identity}}
 

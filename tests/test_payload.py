@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
@@ -10,6 +11,7 @@ from hydrotest.cli.commands.run import open_folder
 from hydrotest.errors import BadInputError
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.local import LocalHost
+from hydrotest.load import kafka
 from hydrotest.load.kafka import producers, topic_names
 from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.lines import parse_document
@@ -150,3 +152,17 @@ def test_a_stamp_in_a_header_leaves_the_value_to_others(tmp_path: Path) -> None:
 )
 def test_the_header_of_a_schema_registry(given: dict[str, int], prefix: bytes) -> None:
     assert Registry.model_validate(given).prefix == prefix
+
+
+async def test_brokers_have_time_for_each_of_many_topics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """10,000 partitions take a broker on two cores more than half a minute, and longer while it removes as many."""
+    ask = AsyncMock(return_value={"ids": {}})
+    monkeypatch.setattr(kafka, "ask", ask)
+    host, cluster = LocalHost("here", tmp_path), Mock()
+    for topics, partitions in ((1, 6), (10_000, 1), (1, 5_000)):
+        names = kafka.topic_names("hydrotest-t", topics)
+        await kafka.create_topics(host, cluster, names, produce(f"partitions: {partitions}"))
+        await kafka.delete_topics(host, cluster, dict.fromkeys(names))
+    few, _, many, removed, parts, _ = (call.args[3].seconds for call in ask.await_args_list)
+    assert many == removed >= few + 300
+    assert parts >= few + 150

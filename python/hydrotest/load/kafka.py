@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any, Literal, Protocol
 
-from hydrotest.hosts.base import Host, ask
+from hydrotest.hosts.base import ASK, Host, ask
 from hydrotest.hosts.cluster import Cluster
+from hydrotest.hosts.deadlines import Patience
 from hydrotest.load.native import NICE, Generator, shared
 from hydrotest.spec.kafka_consume import CONSUMER_CONNECTIONS
 from hydrotest.spec.kafka_produce import BATCH_BYTES_PER_RECORD, KafkaProduce
@@ -25,6 +26,8 @@ IDS_MAX = 1 << 16
 BATCHES_PER_PRODUCER = 2
 """That keep a producer without schedule busy: one is filled while another is on its way."""
 VERIFY_S_MAX = 600.0
+EACH_PARTITION_S = 0.04
+"""Longer than what hydrotest-node waits for each of them (`wait_for` of rust/kafka/src/partitions.rs), twice."""
 
 
 class Parted(Protocol):
@@ -49,8 +52,13 @@ async def create_topics(
     the ids of those that were made by name, where brokers give one, and why not all of them can be used; None if all can."""
     question = {"query": "create_topics", "cluster": cluster.wire(), "topics": list(topics), "partitions": workload.partitions,
                 "replication": workload.replication, "config": dict(config or {})}  # fmt: skip
-    answer = await ask(host, "query", {"kafka": question})
+    answer = await ask(host, "query", {"kafka": question}, _patience(len(topics) * workload.partitions))
     return answer["ids"], answer.get("refused")
+
+
+def _patience(partitions: int) -> Patience:
+    """Until brokers have made so many, or removed them."""
+    return Patience.of(an_answer=ASK.seconds, each_partition=EACH_PARTITION_S * partitions)
 
 
 async def records_in(host: Host, cluster: Cluster, topic: str) -> int:
@@ -62,7 +70,8 @@ async def records_in(host: Host, cluster: Cluster, topic: str) -> int:
 async def delete_topics(host: Host, cluster: Cluster, topics: Mapping[str, str | None]) -> None:
     """Deletes topics of our own, by name and id: those with these ids, whatever else has their names."""
     named = [{"name": name, "id": identity} for name, identity in topics.items()]
-    await ask(host, "query", {"kafka": {"query": "delete_topics", "cluster": cluster.wire(), "topics": named}})
+    question = {"query": "delete_topics", "cluster": cluster.wire(), "topics": named}
+    await ask(host, "query", {"kafka": question}, _patience(len(named)))
 
 
 def saturating_in_flight(workload: KafkaProduce) -> int:
