@@ -120,7 +120,7 @@ def of_run(argv: list[str], out: Path) -> dict[str, Any]:
     summary = json.loads((out / "summary.json").read_text())
     figures: dict[str, Any] = {"seconds": round(took)}
     for row in summary["limits"]:
-        figures[f"limit of {row['workload']}"] = [
+        figures[f"limit of {row['workload']}, {row['tenancy']}"] = [
             row["low"],
             row["limit"],
             row["high"],
@@ -128,11 +128,11 @@ def of_run(argv: list[str], out: Path) -> dict[str, Any]:
             row["bound_by"]["resource"],
         ]
     for row in summary["levels"]:
-        if row["op"] in (None, "mix"):
+        if row["op"] in (None, "mix") and (row["offered"] or row["concurrency"]):
             load = f"{row['offered']:.0f}/s" if row["offered"] else f"{row['concurrency']:.0f} in flight"
             figures[f"{row['workload']}, {load}"] = [round(row["achieved"]), row["latency_ms"]["p50"], row["latency_ms"]["p99"]]
     for row in summary["spark"]:
-        figures[f"{row['workload']}, {row['test']}"] = row["total_s"]
+        figures[f"{row['workload']}, {row['test']}, {row['tenancy']}"] = row["total_s"]
     figures["lost"] = sum(row["lost"] or 0 for row in summary["integrity"])
     figures["accounted for"] = sum(row["seen"] or 0 for row in summary["integrity"])
     return figures

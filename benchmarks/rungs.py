@@ -1,8 +1,8 @@
 """What is said to bind, by who reads the machine's counters: the same planted bottleneck, seen in five ways.
 
-A Kafka on this machine is attached to, whose broker compresses anew, by gzip, what it gets: so the CPU binds. The machine is seen by
-our own sampler, by Debian's node_exporter, by Debian's Prometheus (scrapes every 2 s, and every 15 s), or not at all. Needs Debian's
-packages. Writes OUT/rungs.json, and prints what each found.
+A Kafka on this machine is attached to, whose broker compresses anew, by zstd at level 19, what it gets: so the CPU binds, and the
+generator, which shares it, needs hardly any. The machine is seen by our own sampler, by Debian's node_exporter, by Debian's Prometheus
+(scrapes every 2 s, and every 15 s), or not at all. Needs Debian's packages. Writes OUT/rungs.json, and prints what each found.
 
     python benchmarks/rungs.py [--times 2] [--out DIR]
 """
@@ -33,7 +33,7 @@ SLOW_SCRAPE_S = 15
 CLUSTER = """
 name: there
 hosts: {here: {connect: local}}
-systems: {kafka: {hosts: [here], heap: 512 MiB, config: {compression.type: gzip}}}
+systems: {kafka: {hosts: [here], heap: 512 MiB, config: {compression.type: zstd, compression.zstd.level: 19}}}
 workloads: {ingest: {kind: kafka-produce}}
 tests: [levels: {workload: ingest, rates: [10]}]
 """

@@ -26,6 +26,7 @@ from hydrotest.run.trials.stock import JVM_WARM_UP_S, run_stock_level
 from hydrotest.run.trials.trial import TrialPlan
 from hydrotest.run.workloads.base import Bench, LoadSpec, Rated
 from hydrotest.run.workloads.catalogue import make_workloads
+from hydrotest.spec.choice import expected
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 
@@ -39,14 +40,16 @@ KAFKA = """\
 name: truth-kafka
 hosts: {here: {connect: local}}
 systems: {kafka: {hosts: [here]}}
-workloads: {press: {kind: kafka-produce}}
+workloads: {press: {kind: kafka-produce}, answers: {kind: kafka-produce, wakes: answer}}
 tests: [levels: {workload: press, rates: [20K]}]
 """
 CASSANDRA = """\
 name: truth-cassandra
 hosts: {here: {connect: local}}
 systems: {cassandra: {hosts: [here]}}
-workloads: {press: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 100K)"}}
+workloads:
+  press: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 100K)"}
+  sends: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 100K)", wakes: send}
 tests: [levels: {workload: press, rates: [2K]}]
 """
 
@@ -61,12 +64,18 @@ class Client:
     in_flight: int | None = None
     begins_s: float = 0.0
     """So long after its start its window begins, roughly."""
+    workload: str = "press"
 
 
 PARTS = {
-    KAFKA: [Client("hydrotest", False, 20_000), Client("ProducerPerformance", True, 20_000, begins_s=JVM_WARM_UP_S)],
+    KAFKA: [
+        Client("hydrotest", False, 20_000),
+        Client("hydrotest, wakes: answer", False, 20_000, workload="answers"),
+        Client("ProducerPerformance", True, 20_000, begins_s=JVM_WARM_UP_S),
+    ],
     CASSANDRA: [
         Client("hydrotest", False, 2_000),
+        Client("hydrotest, wakes: send", False, 2_000, workload="sends"),
         Client("cassandra-stress fixed=2000/s", True, 2_000, 128),
         Client("cassandra-stress, 16 threads", True, None, 16),
     ],
@@ -92,13 +101,13 @@ async def one(bench: Bench, workload: Rated, client: Client) -> dict[str, float]
         else workload.trial(PLAN, LoadSpec(client.rate, client.in_flight))
     )
     trial, _ = await asyncio.gather(work, stall(bench, PLAN.warm_up_s + client.begins_s + STALL_AFTER_S))
-    return told(bench, trial)
+    return told(bench, trial, client.workload)
 
 
-def told(bench: Bench, trial: Trial) -> dict[str, float]:
+def told(bench: Bench, trial: Trial, workload: str) -> dict[str, float]:
     """Percentiles in milliseconds, of the response where the client knows it, else of what it calls latency."""
-    stock = trial.load("press").stock
-    own = None if stock is not None else Measured.read(bench.runner.folder, trial, "press").latency
+    stock = trial.load(workload).stock
+    own = None if stock is not None else Measured.read(bench.runner.folder, trial, workload).latency
     latency = own if stock is None else stock.latency_ms or stock.latency_from_send_ms
     if latency is None:
         raise SystemExit(f"trial {trial.number} has no latencies: {trial.reason}")
@@ -110,12 +119,13 @@ async def part(text: str, clients: list[Client], rounds: int, out: Path) -> dict
     found: dict[str, dict[str, list[float]]] = {client.name: defaultdict(list) for client in clients}
     cancel_on_signals()
     async with open_testbed(text, out, Silent()) as bench:
-        workload = make_workloads(bench)["press"]
-        assert isinstance(workload, Rated)
-        await workload.prepare()
+        made = make_workloads(bench)
+        workloads = {name: expected(made[name], Rated) for name in dict.fromkeys(client.workload for client in clients)}
+        for workload in workloads.values():
+            await workload.prepare()
         for number in range(rounds):
             for client in clients if number % 2 == 0 else reversed(clients):
-                for key, value in (await one(bench, workload, client)).items():
+                for key, value in (await one(bench, workloads[client.workload], client)).items():
                     found[client.name][key].append(value)
     return found
 
