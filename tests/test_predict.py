@@ -19,6 +19,7 @@ from hydrotest.analysis.demand.laws.cassandra import MixLaw
 from hydrotest.analysis.demand.laws.kafka import ProduceLaw
 from hydrotest.analysis.demand.windows import Ceilings, Seen, Used
 from hydrotest.catalogue.machine import Machine
+from hydrotest.cli.commands.predict import _types
 from hydrotest.cli.entry import main
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_REFUSED, BadInputError
 from hydrotest.predict import gates
@@ -27,7 +28,7 @@ from hydrotest.predict.answer import Answer, Prediction, Why, Zone
 from hydrotest.predict.change import as_file, read_change
 from hydrotest.predict.known import Known
 from hydrotest.predict.on_type import with_neighbours
-from hydrotest.predict.predict import Question, answered
+from hydrotest.predict.predict import EVERY, Question, answered
 from hydrotest.predict.scores import Scores, add_score, read_scores
 from hydrotest.report.demand import SINGLE
 from hydrotest.report.figures.alone import capacity_page
@@ -407,6 +408,13 @@ def test_a_type_counts_with_what_it_has_and_its_speed_is_assumed() -> None:
     answer = asked(known(truth), types={"kafka": TYPE})
     assert answer.changes == {"kafka.type": "own/m"}
     assert answer.not_known == {}
+    assert asked(known(truth), types={EVERY: TYPE}) == answer
+    chosen = _types(["kafka=aws/m7i.xlarge", "cassandra=aws/m7i.large"])
+    assert {name: one.full_name for name, one in chosen.items()} == {"kafka": "aws/m7i.xlarge", "cassandra": "aws/m7i.large"}
+    assert list(_types(["aws/m7i.xlarge"])) == [EVERY]
+    for twice in (["aws/m7i.xlarge", "aws/m7i.large"], ["kafka=aws/m7i.xlarge", "aws/m7i.large"], ["kafka=aws/m7i.xlarge"] * 2):
+        with pytest.raises(BadInputError, match="has a type already"):
+            _types(twice)
 
 
 def test_what_is_not_known_of_a_type_is_said() -> None:

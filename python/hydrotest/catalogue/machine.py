@@ -89,6 +89,11 @@ class Machine:
         return next((one for one in self.prices if one.term == term and (not one.region or region in (None, one.region))), None)
 
     @property
+    def link_bit_s(self) -> float | None:
+        """What its link carries for as long as one likes; at best, where only that is known."""
+        return self.net_base_bit_s or self.net_peak_bit_s
+
+    @property
     def sustained_vcpus(self) -> float | None:
         """What it has of its vCPUs for as long as one likes; None where that is not known, though it has credits."""
         if self.vcpus is None or (self.is_burstable and self.cpu_baseline is None):

@@ -30,7 +30,7 @@ def _has(machine: Machine, sized: Sized) -> dict[str, float]:
     """What can be used of each resource. Where only what a link carries at best is known, that counts, and is named; where nothing is known
     of a disk, it does not bound."""
     cores = (machine.sustained_vcpus or 0.0) * sized.full
-    link = (machine.net_base_bit_s or machine.net_peak_bit_s or 0.0) / 8
+    link = (machine.link_bit_s or 0.0) / 8
     by_network = DISK_B_S_MAX if machine.disk_base_b_s is None else min(machine.disk_base_b_s, DISK_B_S_MAX)
     return {"cpu": cores, "network": link, "disk": math.inf if _local_bytes(machine) else by_network}
 
@@ -65,7 +65,7 @@ def _local_bytes(machine: Machine) -> float:
 
 def _reason(machine: Machine, sized: Sized, ask: Ask) -> Reason | None:
     """Why a machine is no candidate at any number; None if it is one."""
-    if machine.sustained_vcpus is None or not (machine.net_base_bit_s or machine.net_peak_bit_s):
+    if machine.sustained_vcpus is None or not machine.link_bit_s:
         return Reason.NOT_KNOWN
     if machine.price(ask.wanted.region, ask.wanted.term) is None:
         return Reason.NO_PRICE

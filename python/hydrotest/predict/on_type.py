@@ -50,7 +50,7 @@ def _disk(machine: Machine) -> float | None:
 
 
 def _wanted(machine: Machine) -> dict[str, float]:
-    cores, link = machine.sustained_vcpus, machine.net_base_bit_s or machine.net_peak_bit_s
+    cores, link = machine.sustained_vcpus, machine.link_bit_s
     if cores is None or link is None:
         lacks = "how many cores it has for as long as one likes" if cores is None else "what its link carries"
         raise BadInputError(

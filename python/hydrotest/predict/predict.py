@@ -33,6 +33,8 @@ from hydrotest.spec.spark import SparkPerf
 from hydrotest.store import layout
 from hydrotest.verdicts.figures import Resource
 
+EVERY = ""
+"""Stands for all systems."""
 OBJECTIVE, SATURATED = "objective", "saturated"
 SPEED_AXIS = "speed"
 CPU_ONLY = 0.05
@@ -58,7 +60,7 @@ class Question:
     together: Sequence[str] = ()
     """Workloads that are to run at once: at which share of their limits?"""
     types: Mapping[str, Machine] = field(default_factory=dict)
-    """Machines that the hosts of a system would be, by system."""
+    """Machines that the hosts of a system would be, by system; `EVERY`: of all that were measured."""
 
     def is_speed_assumed(self, system: str) -> bool:
         """Whether nobody has measured how fast its cores are."""
@@ -75,6 +77,8 @@ def predict(paths: Sequence[Path], question: Question, scores: Scores) -> Answer
 def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answer:
     """The answer. Changes are of the first run. Raises `BadInputError` for changes that cannot be."""
     first = runs[0]
+    types = dict.fromkeys(first.has, question.types[EVERY]) if EVERY in question.types else question.types
+    question = replace(question, types=types)
     now = asked(first.experiment, first.text, question.changes, first.path / layout.EXPERIMENT, on_types(first, question.types))
     given, question = question.types, replace(question, types=with_neighbours(first.experiment, question.types))
     rated = [name for name, spec in now.experiment.workloads.items() if narrowed(spec, SparkPerf) is None]

@@ -7,11 +7,9 @@ from collections.abc import Collection, Iterable
 
 import polars as pl
 
-from hydrotest.analysis.resources.rates import read_service_rates
-from hydrotest.store import layout
+from hydrotest.analysis.resources.rates import read_host_rates, read_service_rates
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
-from hydrotest.store.samples import read_samples
 
 
 def sampler_cores(run: RunFolder, trials: Iterable[Trial], hosts: Collection[str]) -> float | None:
@@ -19,13 +17,9 @@ def sampler_cores(run: RunFolder, trials: Iterable[Trial], hosts: Collection[str
     on emulated hosts all are this machine's."""
     totals = []
     for trial in trials:
-        samples = read_samples(
-            run.folder_of(trial), layout.HOST_SAMPLES, pl.col("host").is_in(list(hosts)), ["host", "wall_s", "sampler_cpu_us"]
-        )
-        means = []
-        for _, own in samples.group_by("host", maintain_order=True) if not samples.is_empty() else ():
-            mean = own.sort("wall_s").select((pl.col("sampler_cpu_us").diff() / pl.col("wall_s").diff()).mean()).item()
-            means += [mean / 1e6] if mean is not None else []
+        folder = run.folder_of(trial)
+        rates = (read_host_rates(folder, host, ["sampler_cores"]) for host in hosts)
+        means = [float(mean) for own in rates if not own.is_empty() and isinstance(mean := own["sampler_cores"].mean(), float)]
         totals += [sum(means)] if means else []
     return sum(totals) / len(totals) if totals else None
 

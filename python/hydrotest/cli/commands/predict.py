@@ -15,8 +15,7 @@ from hydrotest.cli.output import err_console, out_console, print_json
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, EXIT_REFUSED, BadInputError, shaped
 from hydrotest.predict.answer import Answer
 from hydrotest.predict.change import read_change
-from hydrotest.predict.known import read_known
-from hydrotest.predict.predict import Question, predict
+from hydrotest.predict.predict import EVERY, Question, predict
 from hydrotest.predict.score import read_prediction, score
 from hydrotest.predict.scores import add_score, read_scores
 from hydrotest.report.figures.alone import capacity_page
@@ -39,8 +38,7 @@ def predict_(runs: Sequence[Path], changes: Sequence[str], types: Sequence[str],
     check_writable(experiment, "experiment")
     check_writable(figure, "figure")
     scores = read_scores()
-    on = _types(types, runs[0]) if types else {}
-    answer = predict(runs, Question([read_change(one) for one in changes], loads(load), speed, _names(together), on), scores)
+    answer = predict(runs, Question([read_change(one) for one in changes], loads(load), speed, _names(together), _types(types)), scores)
     if save is not None:
         write_whole(save, json.dumps(answer.written(), indent=1) + "\n")
     if figure is not None and any(len(one.capacity) > 1 for one in answer.predictions):
@@ -57,17 +55,17 @@ def predict_(runs: Sequence[Path], changes: Sequence[str], types: Sequence[str],
     return EXIT_REFUSED if _is_refused(answer) else EXIT_DONE
 
 
-def _types(types: Sequence[str], run: Path) -> dict[str, Machine]:
-    """`TYPE` for all systems that the run measured, or `SYSTEM=TYPE`."""
-    there, known = machines(), read_known(run, 0).has
+def _types(types: Sequence[str]) -> dict[str, Machine]:
+    """`TYPE` for all systems that the run measured, or `SYSTEM=TYPE` for each."""
+    there = machines() if types else {}
     chosen: dict[str, Machine] = {}
     for text in types:
-        system, sign, name = text.partition("=")
-        machine = found(name if sign else text, there)
-        for one in [system] if sign else known:
-            if one in chosen:
-                raise BadInputError(f"--type {text}: {one} has a type already", "Name each system once.")
-            chosen[one] = machine
+        system, sign, name = text.rpartition("=")
+        if system in chosen or EVERY in chosen or (chosen and not sign):
+            raise BadInputError(
+                f"--type {text}: {system or 'each system'} has a type already", "Name each system once, or one type for all."
+            )
+        chosen[system if sign else EVERY] = found(name, there)
     return chosen
 
 

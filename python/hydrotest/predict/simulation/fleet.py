@@ -104,7 +104,7 @@ def group_has(group: HostGroup, machine: Machine | None, measured: Ceilings, spe
         base = vcpus * (machine.cpu_baseline if machine.cpu_baseline is not None else 1.0)
         # A credit is a minute of a vCPU.
         cores = (base, vcpus, (machine.credits_max or 0.0) * 60.0 * speed)
-        sustained, peak = machine.net_base_bit_s or machine.net_peak_bit_s or np.inf, machine.net_peak_bit_s or np.inf
+        sustained, peak = machine.link_bit_s or np.inf, machine.net_peak_bit_s or np.inf
         link = _burst(_payload(sustained), _payload(max(sustained, peak)), NETWORK_BURST_S)
         has_own = bool(machine.local_disks)
         disk = (np.inf, np.inf, 0.0) if has_own else _burst(machine.disk_base_b_s or np.inf, machine.disk_peak_b_s or np.inf, DISK_BURST_S)

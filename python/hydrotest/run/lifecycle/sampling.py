@@ -16,6 +16,7 @@ from hydrotest.hosts.deadlines import Patience, cancelled, within
 from hydrotest.hosts.monitored.source import Reading, Source
 from hydrotest.hosts.node import Node
 from hydrotest.run.lifecycle.events import Listener
+from hydrotest.run.lifecycle.teardown import at_once
 from hydrotest.store.samples import SampleBuffer
 from hydrotest.systems.attached import Look
 
@@ -81,9 +82,7 @@ class Sampling:
             if host.machine not in machines and name not in self._seen:
                 self._timed.add(name)
             machines.add(host.machine)
-        started = await asyncio.gather(*(self._start(name, host) for name, host in self._hosts.items()), return_exceptions=True)
-        for failure in filter(None, started):
-            raise failure
+        await at_once(self._start(name, host) for name, host in self._hosts.items())
         for name, source in self._sources.items():
             self._following.append(asyncio.create_task(source.follow(partial(self._add, name), self._listener.warn)))
 

@@ -15,6 +15,7 @@ from hydrotest.hosts.deadlines import SLOW, Patience
 from hydrotest.hosts.lab.netns import NetnsHost, machine_cores
 from hydrotest.hosts.monitored.source import Known
 from hydrotest.run.lifecycle.events import Silent, Warn
+from hydrotest.run.lifecycle.teardown import at_once
 from hydrotest.spec.choice import narrowed
 from hydrotest.spec.hosts import PAYLOAD, Placed
 from hydrotest.systems.fetch import ProgressCallback
@@ -54,10 +55,7 @@ async def survey(
 
     booted = dict(zip(hosts, await asyncio.gather(*map(_boot_id, hosts.values())), strict=True))
     for wave in waves(hosts.values(), linked, booted):
-        # All to their end, each with a deadline of its own: what still measures would disturb what comes next.
-        done = await asyncio.gather(*(measure(host, host.machine not in machines) for host in wave), return_exceptions=True)
-        for failure in filter(None, done):
-            raise failure
+        await at_once(measure(host, host.machine not in machines) for host in wave)
         machines |= {host.machine for host in wave}
     surveyed = [by_name[name] for name in hosts]
     for host in emulated:
