@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -281,6 +281,69 @@ async def test_topics_that_were_made_before_a_refusal_are_removed_by_their_ids(m
     assert asked[-1]["topics"] == [{"name": "hydrotest-0a1b-x-0", "id": "id-0"}]
 
 
+@pytest.mark.usefixtures("root")
+async def test_a_group_of_ours_is_known_by_digits_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Mapping[str, Any]] = []
+
+    async def ask(_host: Any, _what: str, question: Mapping[str, Any], _patience: object = None) -> dict[str, Any]:
+        asked.append(question["kafka"])
+        is_removal = question["kafka"]["query"] == "delete_groups"
+        return {"with_members": []} if is_removal else {name: name for name in question["kafka"]["groups"]}
+
+    monkeypatch.setattr("hydrotest.load.kafka.ask", ask)
+    monkeypatch.setattr("hydrotest.run.attached.dealings.ask", ask)
+    cluster = Cluster(["b1:9092"])
+    alone = OwnThings()
+    assert alone.begin_group(None, cluster, "hydrotest-0a1b-x") == "hydrotest-0a1b-x"  # type: ignore[arg-type]
+    assert await alone.clear() == []
+    assert asked == []
+
+    owned_there = Owned.of_run("0a1b", "kafka", "c")
+    own = OwnThings(owned_there)
+    name = own.begin_group(None, cluster, "hydrotest-0a1b-x")  # type: ignore[arg-type]
+    assert name != own.begin_group(None, cluster, "hydrotest-0a1b-x")  # type: ignore[arg-type]
+    await own.remove_group(None, cluster, name)  # type: ignore[arg-type]
+    await own.remove_group(None, cluster, "somebody-else's")  # type: ignore[arg-type]
+    assert [(one["query"], one["groups"]) for one in asked] == [("delete_groups", [name])]
+    owned_there.close()
+
+    # The other one is what a killed run left.
+    (left,) = owned.leftovers("kafka")
+    (thing,) = left.things
+    removed: list[str] = []
+    kept: list[str] = []
+    await leftovers._remove(left, dealings(Told(facts())), removed, kept, [])  # type: ignore[arg-type]
+    assert (removed, kept) == ([thing.name], [])
+    assert asked[-1]["groups"] == [thing.identity]
+
+
+async def test_a_group_with_members_stays_in_the_list(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def ask(_host: Any, _what: str, question: Mapping[str, Any], _patience: object = None) -> dict[str, Any]:
+        groups = question["kafka"]["groups"]
+        return {"with_members": groups} if question["kafka"]["query"] == "delete_groups" else {name: name for name in groups}
+
+    monkeypatch.setattr("hydrotest.load.kafka.ask", ask)
+    monkeypatch.setattr("hydrotest.run.attached.dealings.ask", ask)
+    path = tmp_path / "kafka-0.jsonl"
+    path.write_text("{}")
+    failed: list[str] = []
+    left = Leftover(path, "c", (OwnThing("group:hydrotest-0a1b-x-77", "hydrotest-0a1b-x-77"),))
+    await leftovers._remove(left, dealings(Told(facts())), [], [], failed)  # type: ignore[arg-type]
+    assert "Repeat it" in failed[0]
+    assert path.exists()
+
+
+def test_groups_read_within_what_is_allowed() -> None:
+    text = ATTACH.replace("tests:", "  readers: {kind: kafka-group, reads: ingest, groups: 3, session: 2 s}\ntests:")
+    level = "levels: {workload: ingest, rates: [5K]}"
+    member = "fault: {workloads: [ingest, readers], rates: {ingest: %s}, service: kafka-member-readers-0-1}"
+    read(text.replace(level, "soak: {workloads: [ingest, drain, readers], rates: {ingest: 6K}, duration: 60 s}"))
+    read(text.replace(level, member % "6K"))
+    with pytest.raises(BadInputError, match="21,000") as caught:
+        read(text.replace(level, member % "7K"))
+    assert caught.value.line == 12
+
+
 @pytest.mark.parametrize("identity", [None, "id-1"])
 @pytest.mark.usefixtures("root")
 async def test_what_was_made_without_proof_stays_and_is_named(monkeypatch: pytest.MonkeyPatch, identity: str | None) -> None:
@@ -333,6 +396,7 @@ class Told:
     """A cluster that says what it is given to say, one after the other, and then the last for ever."""
 
     name = "kafka"
+    askers: ClassVar[list[Any]] = [None]
 
     def __init__(self, *said: ClusterFacts) -> None:
         self.said = list(said)

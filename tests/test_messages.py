@@ -16,6 +16,7 @@ from hydrotest.hosts.local import LocalHost
 from hydrotest.hosts.protocol import EVENTS, GREETING
 from hydrotest.load import cassandra, kafka
 from hydrotest.load.kafka_group import group_generator
+from hydrotest.spec.attach import RequestsMost
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.kafka_group import KafkaGroup
 from hydrotest.spec.kafka_produce import KafkaProduce
@@ -138,7 +139,7 @@ def test_group_settings() -> None:
     workload = KafkaGroup.model_validate({**given, "session": "9 s", "config": {"max.poll.records": 2000, "check.crcs": False}})
     made = group_generator(
         "readers", workload, HOST, Cluster(["127.0.0.1:9092"]), "hydrotest-x-ingest-1", 1, ["g-0", "g-1"], ["java", "-cp", "x"], None, 5.0,
-        9.0, 1000.0, True, 0,
+        9.0, 1000.0, True, 0, most=RequestsMost.model_validate({"rate": "3K", "bytes": "1 MB/s", "disk": "1 GB"}),
     )  # fmt: skip
     assert made.settings == golden("group.settings.json")
     # Each group reads what is written.

@@ -314,7 +314,7 @@ async def test_what_a_store_refuses_has_a_remedy(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Prefixes, "reach", reach)
     with pytest.raises(BadInputError) as caught:
-        await dealings(attached()).check_rights()
+        await dealings(attached()).check_rights(read(THERE))
     assert "its own words" in caught.value.message
     assert (caught.value.hint or "") in dealing.HINTS.values() or dealing.RIGHTS[step] in (caught.value.hint or "")
 
@@ -325,7 +325,7 @@ async def test_an_upload_that_stays_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(Prefixes, "reach", reach)
     with pytest.raises(BadInputError) as caught:
-        await dealings(attached()).check_rights()
+        await dealings(attached()).check_rights(read(THERE))
     assert "benchmarks/hydrotest-reach-1" in caught.value.message
     assert "upload-17" in caught.value.message
 

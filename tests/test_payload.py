@@ -42,6 +42,9 @@ def test_sizes_are_those_of_the_contents(tmp_path: Path) -> None:
     assert (sizes.low - STAMP_BYTES, sizes.high - 1 - STAMP_BYTES, sizes.middle - STAMP_BYTES) == (1, 11, 5)
     (tmp_path / "prefixed").write_bytes(b"\0\0\0\3one\0\0\0\1x")
     assert produce(f"payload: {{file: {tmp_path / 'prefixed'}, form: length-prefixed}}").value_sizes.middle == STAMP_BYTES + 2
+    assert produce(f"payload: {{file: {tmp_path / 'lines'}, form: whole, stamp: header}}").value_sizes.middle == len(
+        b"one\r\n\ntwo, longer\nx"
+    )
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\0\0\0\7one", b"\0\0"])

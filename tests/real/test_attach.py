@@ -47,6 +47,8 @@ systems:
       authorizer.class.name: org.apache.kafka.metadata.authorizer.StandardAuthorizer
       super.users: User:ANONYMOUS
       allow.everyone.if.no.acl.found: false
+      group.consumer.min.session.timeout.ms: 6000
+      group.consumer.session.timeout.ms: 6000
 workloads: {ingest: {kind: kafka-produce}}
 tests: [levels: {workload: ingest, rates: [100]}]
 """
@@ -71,6 +73,10 @@ class There(User):
 
     def topics(self) -> set[str]:
         return {line for line in self.tool("org.apache.kafka.tools.TopicCommand", "--list").split() if not line.startswith("__")}
+
+    def groups(self) -> str:
+        """Consumer groups, and what they have committed."""
+        return self.tool("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand", "--describe", "--all-groups")
 
     def foreign(self) -> list[str]:
         """Ids, configurations and ends of the topics of others."""
@@ -123,6 +129,18 @@ async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[There
         operations = [word for name in ("Create", "Delete", "Describe", "Read", "Write") for word in ("--operation", name)]
         found.tool("org.apache.kafka.tools.AclCommand", "--add", "--allow-principal", "User:hydrotest", "--resource-pattern-type", "prefixed",
                    "--topic", "hydrotest-", *operations)  # fmt: skip
+        found.tool("org.apache.kafka.tools.AclCommand", "--add", "--allow-principal", "User:hydrotest", "--resource-pattern-type", "prefixed",
+                   "--group", "hydrotest-", "--operation", "Read", "--operation", "Delete")  # fmt: skip
+        found.tool(
+            "org.apache.kafka.tools.consumer.ConsoleConsumer",
+            "--topic",
+            "orders",
+            "--group",
+            "theirs",
+            "--from-beginning",
+            "--max-messages",
+            "3",
+        )
         yield found
 
 
@@ -151,6 +169,84 @@ async def test_a_run_leaves_the_topics_of_others_as_they_were(there: There, tmp_
     password = there.environment[PASSWORD]
     assert files_with(password, out) == []
     assert own_processes(password) == []
+
+
+READERS = {
+    "kind": "kafka-group",
+    "reads": "ingest",
+    "members": 3,
+    "groups": 2,
+    "heap": "64 MiB",
+    "session": "6 s",
+    "commit": "sync",
+    "commit_every": "1 s",
+}
+
+
+def struck(rate: int, duration: str = "35 s") -> list[dict[str, Any]]:
+    """A member of a group of ours is killed, and comes back."""
+    fault = {
+        "workloads": ["ingest", "readers"],
+        "rates": {"ingest": rate},
+        "service": "kafka-member-readers-0-1",
+        "at": "5 s",
+        "down": "3 s",
+    }
+    return [{"fault": {**fault, "duration": duration}}]
+
+
+@pytest.mark.long
+async def test_groups_of_ours_are_killed_and_leave_nothing(there: There, tmp_path: Path) -> None:
+    before = there.foreign(), there.groups()
+    workloads = {**there.experiment()["workloads"], "readers": READERS}
+    file = there.written_at(tmp_path, workloads=workloads, tests=struck(2_000))
+    out = tmp_path / "out"
+    done = there.hydrotest("run", file, "--out", out, "--yes", there.agreed(file))
+    assert done.returncode == 0, done.stdout + done.stderr
+    groups = json.loads((out / "summary.json").read_text())["groups"]
+    assert [(row["missed"], row["unread"], row["corrupted"]) for row in groups] == [(0, 0, 0)] * 2
+    assert groups[0]["again"] > 0
+    assert groups[1]["again"] == 0
+    assert any(one["cause"] == "kill" for one in groups[0]["rebalances"])
+    # Two groups read 4,000/s of the 5,000 that are allowed; what the killed member left is read by what remains.
+    assert groups[0]["held_s"] > 0
+    assert (there.foreign(), there.groups()) == before
+    assert there.noted == []
+    password = there.environment[PASSWORD]
+    assert files_with(password, out) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+async def test_a_group_of_a_killed_run_is_removed_by_its_own_digits(protocol: str, there: There, tmp_path: Path) -> None:
+    before = there.groups()
+    readers = {key: value for key, value in READERS.items() if protocol == "classic" or key != "session"}
+    workloads = {**there.experiment()["workloads"], "readers": {**readers, "protocol": protocol}}
+    file = there.written_at(tmp_path, workloads=workloads, tests=struck(500, "60 s"))
+    process = there.begun(file, tmp_path / "out")
+    await until_pressed(tmp_path / "out")
+    process.kill()
+    process.wait()
+    done = there.hydrotest("down", file, "--json")
+    assert done.returncode == 0, done.stderr
+    removed = json.loads(done.stdout)["removed"]
+    assert len([name for name in removed if name.startswith("group:hydrotest-")]) == 2, removed
+    assert there.topics() == set(FOREIGN)
+    assert there.groups() == before
+
+
+async def test_who_may_not_remove_a_group_makes_none(there: There, tmp_path: Path) -> None:
+    acl = ("org.apache.kafka.tools.AclCommand", "--allow-principal", "User:hydrotest", "--resource-pattern-type", "prefixed", "--group", "hydrotest-",
+           "--operation", "Delete")  # fmt: skip
+    file = there.written_at(tmp_path, workloads={**there.experiment()["workloads"], "readers": READERS}, tests=struck(500))
+    there.tool(*acl, "--remove", "--force")
+    try:
+        done = there.hydrotest("check", file, "--contact")
+    finally:
+        there.tool(*acl, "--add")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "DELETE" in done.stderr
+    assert "--operation Delete" in " ".join(done.stderr.split())
 
 
 @pytest.mark.long

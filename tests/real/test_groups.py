@@ -120,8 +120,14 @@ async def test_what_a_killed_member_had_not_committed_is_read_again(protocol: st
     assert killed.longest_s >= 3.0  # nobody takes over before it is known to be gone
 
 
-async def test_a_member_that_leaves_in_good_order_leaves_nothing_to_read_again(bench: Bench) -> None:
-    found = await ran(bench, {**SHORT, "commit": "sync", "commit_every": "1 s"}, STRUCK, struck(bench, "stop"))
+NEW: dict[str, Any] = {"protocol": "consumer", "members": 3, "heap": "64 MiB"}
+"""Brokers have its session: 45 s."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("settings", [SHORT, NEW], ids=["classic", "consumer"])
+async def test_a_member_that_leaves_in_good_order_leaves_nothing_to_read_again(settings: dict[str, Any], bench: Bench) -> None:
+    found = await ran(bench, {**settings, "commit": "sync", "commit_every": "1 s"}, STRUCK, struck(bench, "stop"))
     (row,) = found.rows
     assert (row.again, row.missed, row.unread) == (0, 0, 0)
     assert [one.cause for one in row.rebalances] == ["leave", "join"]
@@ -137,6 +143,18 @@ async def test_a_member_that_comes_back_from_a_long_pause_is_no_longer_one(bench
     # All give back what they have, and two partitions of the one that is silent go to others.
     assert (paused.cause, paused.stopped, paused.moved) == ("pause", 6, 2)
     assert 5.0 < paused.longest_s < 11.0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("settings", [SHORT, NEW], ids=["classic", "consumer"])
+async def test_a_backlog_in_memory_is_worked_off_while_producing_goes_on(settings: dict[str, Any], bench: Bench) -> None:
+    strike = struck(bench, "stop", "kafka-members-readers")
+    found = await ran(bench, {**settings, "groups": 2, "commit": "sync", "commit_every": "1 s"}, STRUCK, strike)
+    assert len(found.rows) == 2
+    for row in found.rows:
+        assert (row.again, row.missed, row.unread) == (0, 0, 0)
+        assert row.rebalances[0].stopped == 6
+        assert row.rebalances[0].longest_s >= 3.0
 
 
 async def test_a_backlog_is_read_from_the_disk_when_all_members_come_back(bench: Bench) -> None:

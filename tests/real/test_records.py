@@ -35,6 +35,10 @@ LONGER = TrialPlan("shapes", Purpose.SEARCH, 0.5, 3.5, patience_s=30.0)
 SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
     "smallest": (20_000, {"record_size": "10 B"}),
     "largest": (20, {"record_size": "1 MB", "batch_size": "1 MB"}),
+    "larger than brokers take by default": (
+        10,
+        {"record_size": "uniform(2 MB, 8 MB)", "partitions": 6, "topic": {"max.message.bytes": 10_000_000}},
+    ),
     "of many sizes": (5_000, {"record_size": "uniform(10 B, 4 KiB)"}),
     "with keys and headers": (20_000, {"key": "zipf(0, 10K)", "headers": {"count": 3, "size": "20 B"}, "partitions": 16}),
     "gzip": (10_000, {"compression": "gzip", "compressible": "50 %"}),
@@ -55,6 +59,7 @@ SHAPES: dict[str, tuple[float, dict[str, Any]]] = {
         20_000,
         {"payload": {"file": "README.md", "stamp": "header", "registry": {"id": 7}}, "headers": {"count": 2, "size": "5 B"}},
     ),
+    "a whole file": (5_000, {"payload": {"file": "README.md", "form": "whole", "stamp": "header"}, "compression": "lz4"}),
     "of sizes by weights": (5_000, {"record_size": {"weights": {"10 B": 8, "1 KB": 2}}, "compression": "lz4"}),
     "of sizes and with keys from files": (
         5_000,

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any, Literal, Protocol
 
+from hydrotest.errors import OverdueError
 from hydrotest.hosts.base import ASK, Host, ask
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.deadlines import Patience
@@ -26,6 +27,8 @@ IDS_MAX = 1 << 16
 BATCHES_PER_PRODUCER = 2
 """That keep a producer without schedule busy: one is filled while another is on its way."""
 VERIFY_S_MAX = 600.0
+KILLED_S = 60.0
+"""`EMPTY_WAIT` of rust/kafka/src/group_admin.rs."""
 EACH_PARTITION_S = 0.04
 """Longer than what hydrotest-node waits for each of them (`wait_for` of rust/kafka/src/partitions.rs), twice."""
 
@@ -72,6 +75,15 @@ async def delete_topics(host: Host, cluster: Cluster, topics: Mapping[str, str |
     named = [{"name": name, "id": identity} for name, identity in topics.items()]
     question = {"query": "delete_topics", "cluster": cluster.wire(), "topics": named}
     await ask(host, "query", {"kafka": question}, _patience(len(named)))
+
+
+async def delete_group(host: Host, cluster: Cluster, group: str) -> None:
+    """Removes a consumer group of our own, once it has no members. Raises `OverdueError` where some are left: those that were killed are in
+    it until their session is over."""
+    question = {"query": "delete_groups", "cluster": cluster.wire(), "groups": [group]}
+    answer = await ask(host, "query", {"kafka": question}, Patience.of(an_answer=ASK.seconds, members_that_were_killed=KILLED_S))
+    if answer["with_members"]:
+        raise OverdueError(f"group {group}", "lose its members", KILLED_S, "those that were killed are in it until their session is over")
 
 
 def saturating_in_flight(workload: KafkaProduce) -> int:
@@ -141,16 +153,18 @@ over. Follow: with the producers, until the time is over and all that they wrote
 
 def consumers(name: str, hosts: Sequence[Host], cluster: Cluster, topic: str, seconds: float, reading: Reading,
               offered: float | None = None, retries: bool = False, is_even: bool = True,
-              committed: bool = False, burst: int = 0, bytes_per_s: float | None = None, topics: int = 1) -> list[Generator]:  # fmt: skip
+              committed: bool = False, burst: int = 0, bytes_per_s: float | None = None, topics: int = 1,
+              batch_bytes: int = 0) -> list[Generator]:  # fmt: skip
     """A consuming generator on each host; each reads a part of the partitions.
 
     When the topic is followed, `offered` is the rate at which it is written. `is_even`: records become
     readable evenly; `burst`: how many become readable at once. With `retries` they outlive a broker's
     absence; `committed`: they leave out records that no transaction has committed; `bytes_per_s`: they
-    read no more than that, together; `topics`: how many there are (`topic_names`).
+    read no more than that, together; `topics`: how many there are (`topic_names`); `batch_bytes`: of the
+    largest batch. A broker gives one that is larger than asked for of the first partition only.
     """
     settings = {"cluster": cluster.wire(), "topic": topic, "topics": topics, "seconds": seconds, "reading": reading,
-                "partition_bytes": PARTITION_FETCH_BYTES, "connections": CONSUMER_CONNECTIONS, "committed": committed, "retries": retries,
+                "partition_bytes": max(PARTITION_FETCH_BYTES, batch_bytes), "connections": CONSUMER_CONNECTIONS, "committed": committed, "retries": retries,
                 "shares": len(hosts), "nice": NICE,
                 **({} if bytes_per_s is None else {"bytes_per_s": bytes_per_s / len(hosts)})}  # fmt: skip
     make = partial(Generator, name, "kafka-consume", offered=offered, is_even=is_even, burst=burst, follows=reading == "follow")
@@ -158,12 +172,13 @@ def consumers(name: str, hosts: Sequence[Host], cluster: Cluster, topic: str, se
 
 
 def verifier(host: Host, cluster: Cluster, topic: str, committed: bool = False, level: str | None = None,
-             bytes_per_s: float | None = None, topics: int = 1) -> Generator:  # fmt: skip
+             bytes_per_s: float | None = None, topics: int = 1, batch_bytes: int = 0) -> Generator:  # fmt: skip
     """Reads a topic from its first record to its end and checks each; see `consumers`.
 
     `level`: the level of all its log records.
     """
     (reader,) = consumers(
-        "verify", [host], cluster, topic, VERIFY_S_MAX, "once", committed=committed, bytes_per_s=bytes_per_s, topics=topics
-    )
+        "verify", [host], cluster, topic, VERIFY_S_MAX, "once", committed=committed, bytes_per_s=bytes_per_s, topics=topics,
+        batch_bytes=batch_bytes,
+    )  # fmt: skip
     return reader if level is None else replace(reader, settings={**reader.settings, "level": level})

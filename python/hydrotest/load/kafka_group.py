@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -13,8 +14,10 @@ from hydrotest.hosts.base import Host
 from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.deadlines import Patience, within
 from hydrotest.hosts.node import Event, Node
+from hydrotest.load.kafka import PARTITION_FETCH_BYTES
 from hydrotest.load.native import Generator
-from hydrotest.spec.kafka_group import HEARTBEATS_PER_SESSION, KafkaGroup
+from hydrotest.spec.attach import RequestsMost
+from hydrotest.spec.kafka_group import DRAIN_S, HEARTBEATS_PER_SESSION, KafkaGroup
 
 Act = Literal["kill", "leave", "pause", "resume", "join"]
 """`Act` in rust/core/src/wire.rs."""
@@ -24,8 +27,12 @@ Member = tuple[int, int]
 GONE = "the members of the groups are gone"
 SETTLE_S = 90.0
 """From the start of the JVMs until each partition has a reader, on a slow machine."""
-DRAIN_S = 15.0
-"""To read what was written last, besides the session of a member that was killed."""
+POLL_RECORDS, FETCH_BYTES = 500, 50 << 20
+"""Kafka's defaults of `max.poll.records` and `fetch.max.bytes`."""
+CAPS = ("max.poll.records", "fetch.max.bytes", "max.partition.fetch.bytes")
+"""What a member takes at once: no more than the owner of a cluster allows, whatever `config` says."""
+POLL_S = 0.1
+"""Of what is allowed, a poll returns as much as is allowed in this time."""
 HEARTBEAT_S = 3.0
 """Kafka's default of `heartbeat.interval.ms`."""
 _ASSIGNORS = {
@@ -73,8 +80,8 @@ class Members:
         await within(asyncio.gather(*done), patience, "a member of a group", act)
 
 
-def properties(workload: KafkaGroup, endpoints: Sequence[str]) -> dict[str, str]:
-    """Settings of Kafka's consumer."""
+def properties(workload: KafkaGroup, endpoints: Sequence[str], most: RequestsMost | None = None) -> dict[str, str]:
+    """Settings of Kafka's consumer. `most`: what the owner of the cluster allows to all members together."""
     own: dict[str, object] = {
         "bootstrap.servers": ",".join(endpoints), "auto.offset.reset": "none", "group.protocol": workload.protocol,
         "isolation.level": workload.isolation, "enable.auto.commit": str(workload.commit == "auto").lower(),
@@ -87,21 +94,33 @@ def properties(workload: KafkaGroup, endpoints: Sequence[str]) -> dict[str, str]
             own["partition.assignment.strategy"] = _ASSIGNORS[workload.assignor]
     elif workload.assignor is not None:
         own["group.remote.assignor"] = workload.assignor
+    if most is not None:
+        # A member is held back between polls, and only what it has fetched already can be more than is allowed.
+        share = 1 / (workload.groups * workload.members)
+        own["max.poll.records"] = math.ceil(min(POLL_RECORDS, most.rate * POLL_S * share))
+        own["fetch.max.bytes"] = fetch = math.ceil(min(FETCH_BYTES, most.rate_per_s * share))
+        own["max.partition.fetch.bytes"] = min(PARTITION_FETCH_BYTES, fetch)
     given = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in workload.config.items()}
+    for key in CAPS if most is not None else ():
+        if given.get(key, "").isdecimal():
+            given[key] = str(min(int(given[key]), int(str(own[key]))))
     return {key: str(value) for key, value in own.items()} | given
 
 
 def group_generator(name: str, workload: KafkaGroup, host: Host, cluster: Cluster, topic: str, topics: int, groups: Sequence[str],
                     argv: Sequence[str], credentials: PurePath | None, seconds: float, session_s: float,
-                    offered: float | None, is_even: bool, burst: int, members: Members | None = None) -> Generator:  # fmt: skip
+                    offered: float | None, is_even: bool, burst: int, members: Members | None = None, most: RequestsMost | None = None) -> Generator:  # fmt: skip
     """The generator of a workload's groups, whose ids are `groups`. `argv`: the program of a member; `credentials`: a file on the
-    host; `offered`: the rate at which the topic is written, which each group reads."""
+    host; `offered`: the rate at which the topic is written, which each group reads; `most`: what the owner of the cluster allows."""
     settings = {
         "cluster": cluster.wire(), "topic": topic, "topics": topics, "seconds": seconds, "argv": list(argv), "groups": list(groups),
-        "members": workload.members, "properties": properties(workload, cluster.addresses),
+        "members": workload.members, "properties": properties(workload, cluster.addresses, most),
         "credentials": None if credentials is None else str(credentials),
         "commit": workload.commit, "commit_ms": workload.commit_every * 1e3, "committed": workload.isolation == "read_committed",
-        "settle_s": SETTLE_S, "drain_s": DRAIN_S + session_s,
+        # A backlog is read no faster than `most`: at worst, what is written takes as long again to be read.
+        "settle_s": SETTLE_S, "drain_s": DRAIN_S + session_s + (0.0 if most is None else seconds),
     }  # fmt: skip
+    if most is not None:
+        settings["most"] = {"records_per_s": most.rate, "bytes_per_s": most.rate_per_s}
     return Generator(name, workload.kind, host, "group", settings, offered=None if offered is None else offered * len(groups),
                      is_even=is_even, burst=burst * len(groups), follows=True, members=members)  # fmt: skip

@@ -22,6 +22,8 @@ ENGLISH = ("-Duser.language=en", "-Duser.country=US", "-Duser.language.format=en
 
 JAVA_TOOL_OPTIONS and the environment do not override these.
 """
+REQUEST_BYTES = 1 << 20
+"""Kafka's default of `max.request.size`."""
 JVM_OPTIONS = ("-Xms512m", "-Xmx512m", "-XX:+UseG1GC", *ENGLISH)
 _STRESS_OPTIONS = (
     "--add-opens", "java.base/java.lang=ALL-UNNAMED", "--add-opens", "java.base/java.nio=ALL-UNNAMED",
@@ -53,7 +55,8 @@ def producer_command(java: PurePath, classpath: str, endpoints: Sequence[str], c
         "--warmup-records", str(warm_up_records),
         "--command-property", f"acks={acks}", f"batch.size={workload.batch_size}", f"linger.ms={round(workload.linger * 1e3)}",
         f"enable.idempotence={str(workload.is_idempotent).lower()}", f"compression.type={workload.compression}",
-        f"max.in.flight.requests.per.connection={workload.in_flight_requests}", *_config(config),
+        f"max.in.flight.requests.per.connection={workload.in_flight_requests}",
+        f"max.request.size={max(REQUEST_BYTES, workload.largest_batch_bytes)}", *_config(config),
     ]  # fmt: skip
     return Command("ProducerPerformance", argv)
 

@@ -16,6 +16,9 @@ CAUSES = {
 """After which, or when, partitions had no reader."""
 
 
+HELD_S_MIN = 0.1
+
+
 def _name(row: ConsumerGroup) -> str:
     return f"{row.workload}, group {row.group}"
 
@@ -60,6 +63,9 @@ def _parts(rows: Sequence[ConsumerGroup]) -> list[str]:
         parts.append(f"{missed:,} WERE NOT READ AT ALL")
     if unread := sum(row.unread for row in rows):
         parts.append(f"{unread:,} were still unread at the end")
+    held_s = max(row.held_s or 0.0 for row in rows)
+    if held_s >= HELD_S_MIN:
+        parts.append(f"`most` kept them from reading for {held_s:.1f} s, which their lag and latency contain")
     rebalances = [one for row in rows for one in row.rebalances]
     for cause in dict.fromkeys(one.cause for one in rebalances):
         own = [one for one in rebalances if one.cause == cause]

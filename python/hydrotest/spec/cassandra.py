@@ -209,6 +209,8 @@ class CassandraLoad(Scheduled):
             self._check_attached(place, checker)
         else:
             self._check_replicas(place, [experiment.hosts[host].data_center for host in cassandra.hosts], checker)
+        if self.consistency == "ANY" and self.reads:
+            raise checker.fail((*place, "consistency"), "Cassandra reads nothing at the level ANY", "Take ONE.")
         needed = REPLICAS_NEEDED.get(self.consistency, 1)
         if self.copies < needed:
             raise checker.fail(

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from hydrotest.errors import BadInputError
 from hydrotest.kinds.registry import internal_limits
 from hydrotest.spec.attach import attached, monitored, only_seen
-from hydrotest.spec.check_attached import check_attached
+from hydrotest.spec.check_attached import check_attached, check_kinds
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.hosts import Remote
 from hydrotest.spec.lines import Document, Path_
@@ -51,6 +51,7 @@ def check_references(experiment: Experiment, document: Document) -> None:
         workload.check(name, experiment, checker)
     for name in experiment.objectives:
         checker.known(name, experiment.workloads, "the workload", ("objectives", name))
+    check_kinds(experiment, checker)
     for index, test in enumerate(experiment.tests):
         test.check(index, experiment, checker)
     check_attached(experiment, checker)

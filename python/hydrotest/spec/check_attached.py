@@ -11,7 +11,7 @@ from hydrotest.spec.step import OVERHEAD_S
 from hydrotest.spec.tests.base import Test
 from hydrotest.spec.tests.levels import Pressed
 from hydrotest.spec.workload import LimitBy
-from hydrotest.units import show_bytes, show_duration, show_rate
+from hydrotest.units import show_bytes, show_duration
 
 
 def check_attached(experiment: Experiment, checker: Checker) -> None:
@@ -27,12 +27,18 @@ def check_attached(experiment: Experiment, checker: Checker) -> None:
         raise checker.fail(("systems", others[0]), f"{others[0]} would be started beside {', '.join(there)}, which is there already",
                            "Make an experiment of its own for each.")  # fmt: skip
     for index, test in enumerate(experiment.tests):
-        _check_kind(index, test, there, checker)
         for name in test.names:
             _check_workload(index, test, name, experiment, checker)
     for name, system in there.items():
         if system.most is not None:
             _check_sums(name, system.most, experiment, checker)
+
+
+def check_kinds(experiment: Experiment, checker: Checker) -> None:
+    """Raises `BadInputError` for the first kind of test that is not for a cluster that is there already."""
+    there = attached(experiment)
+    for index, test in enumerate(experiment.tests if there else ()):
+        _check_kind(index, test, there, experiment, checker)
 
 
 def most_of(experiment: Experiment, workload: str) -> Most | None:
@@ -47,14 +53,14 @@ def highest_rate(experiment: Experiment, workload: str) -> float | None:
     return None if most is None else most.rate_for(experiment.workloads[workload].operation_bytes)
 
 
-def _check_kind(index: int, test: Test, there: Mapping[str, Attachable], checker: Checker) -> None:
+def _check_kind(index: int, test: Test, there: Mapping[str, Attachable], experiment: Experiment, checker: Checker) -> None:
     if test.needs_squeeze:
         raise checker.fail(
             test.place(index, "squeeze"), "nothing is taken away from a cluster that is there already", "Leave `squeeze` out."
         )
-    if not test.may_be_attached:
+    if not test.may_be_attached(experiment):
         raise checker.fail(("tests", index), f"the test `{test.test}` is not carried out on a cluster that is there already",
-                           "Use `isolated`, `levels` or `soak`.")  # fmt: skip
+                           "Use `isolated`, `levels` or `soak`; or `fault`, of a member of a consumer group.")  # fmt: skip
     shared = [name for name, system in there.items() if system.tenancy == "shared"]
     if shared and not test.has_rates:
         raise checker.fail(("tests", index), f"`{test.test}` has no rate limit, and {shared[0]} has other users",
@@ -77,22 +83,29 @@ def _check_workload(index: int, test: Test, name: str, experiment: Experiment, c
     for rate in rates:
         if rate > top:
             by = "rate" if top == most.rate_for(0) else "bytes"
-            raise checker.fail(test.place(index, "rates"), f"{name} at {show_rate(rate)}/s is more than `most` allows: {show_rate(top)}/s, by its `{by}`",
+            raise checker.fail(test.place(index, "rates"), f"{name} at {rate:,.10g}/s is more than `most` allows: {top:,.10g}/s, by its `{by}`",
                                f"Lower the rate, or raise `most.{by}`.")  # fmt: skip
 
 
-def _check_sums(name: str, most: Most, experiment: Experiment, checker: Checker) -> None:
-    """What all tests take together. Topics that are deleted between them count too: their segments stay for a while."""
-    disk, fixed_s, disk_max = 0, 0.0, most.disk_bytes
+def needs(experiment: Experiment, most: Most) -> tuple[int, float]:
+    """What all tests take together of the one system: bytes of its disks, with all copies, and seconds that no search ends. Topics that are
+    deleted between tests count too: their segments stay for a while."""
+    disk, fixed_s = 0, 0.0
     for test in experiment.tests:
         trials, seconds = test.trials_of_s(experiment)
         # A search ends when the time does; passes over files, and tests of Spark, do not.
-        fixed_s += 0.0 if test.finds_limits else trials * (seconds + OVERHEAD_S)
+        after_s = max((experiment.workloads[one].after_s(experiment, seconds) for one in test.names), default=0.0)
+        fixed_s += 0.0 if test.finds_limits else trials * (seconds + after_s + OVERHEAD_S)
         fixed_s += sum(experiment.workloads[one].fixed_s(one, experiment, most) for one in test.names) if test.finds_limits else 0.0
         for one in test.names:
             rate = max(test.rates_of(one), default=highest_rate(experiment, one) or 0.0)
             disk += experiment.workloads[one].disk_bytes(experiment, rate, seconds, trials)
-    place = ("systems", name, "most")
+    return disk, fixed_s
+
+
+def _check_sums(name: str, most: Most, experiment: Experiment, checker: Checker) -> None:
+    disk, fixed_s = needs(experiment, most)
+    disk_max, place = most.disk_bytes, ("systems", name, "most")
     if disk_max is not None and disk > disk_max:
         raise checker.fail(place, f"the tests take up to {show_bytes(disk)} of the disks of {name}, with all copies; `most` allows {show_bytes(disk_max)}",
                            f"{most.less_disk}, or raise `most.disk`.")  # fmt: skip

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
+from hydrotest.spec.attach import Most, RequestsMost
 from hydrotest.spec.base import Client
 from hydrotest.spec.checker import Checker
+from hydrotest.spec.choice import expected
 from hydrotest.spec.fields import Count, DurationS, Name, PropertyValue, SizeBytes
 from hydrotest.spec.kafka import Kafka
 from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.lines import Path_
 from hydrotest.spec.system import MIB
 from hydrotest.spec.workload import LimitBy, Refusal, Workload
+from hydrotest.units import show_count
 
 if TYPE_CHECKING:
     from hydrotest.spec.models import Experiment
@@ -24,7 +28,11 @@ SESSION_S = 45.0
 """Kafka's default of `session.timeout.ms` and of `group.consumer.session.timeout.ms`."""
 SESSION_S_MIN, SESSION_S_MAX = 6.0, 1800.0
 """Brokers' defaults of `group.min.session.timeout.ms` and `group.max.session.timeout.ms`."""
+DRAIN_S = 15.0
+"""To read what was written last, besides the session of a member that was killed."""
 HEAP_MIN = 32 * MIB
+HEAP_BASE = 28 * MIB
+"""Of a member, beside what it has fetched."""
 HEARTBEATS_PER_SESSION = 3
 """Kafka recommends no fewer."""
 OWN_SETTINGS = {
@@ -119,7 +127,8 @@ class KafkaGroup(Workload):
 
     @property
     def connections_per_node(self) -> int:
-        return self.groups * self.members
+        # A member speaks to its group's coordinator over a connection of its own; one more looks at the ends of partitions.
+        return 2 * self.groups * self.members + 1
 
     @property
     def member_numbers(self) -> list[tuple[int, int]]:
@@ -132,6 +141,10 @@ class KafkaGroup(Workload):
         if self.protocol == "classic" or kafka is None:
             return self.session
         return float(kafka.config.get("group.consumer.session.timeout.ms", SESSION_S * 1e3)) / 1e3
+
+    def after_s(self, experiment: Experiment, seconds: float) -> float:
+        # A backlog is read no faster than is allowed: at worst, what is written takes as long again to be read.
+        return seconds + self.session_s(experiment) + DRAIN_S
 
     def heaps(self, name: str, experiment: Experiment) -> list[tuple[str, int]]:
         hosts = experiment.generator_hosts(name)
@@ -155,6 +168,10 @@ class KafkaGroup(Workload):
             raise checker.fail(
                 (*place, "heap"), f"a JVM with Kafka's consumer does not run in {self.heap:,} B", f"Take at least {HEAP_MIN >> 20} MiB."
             )
+        needed = HEAP_BASE + 2 * source.largest_batch_bytes
+        if self.heap < needed:
+            raise checker.fail((*place, "heap"), f"a member holds two batches of up to {source.largest_batch_bytes:,} B, and {self.heap:,} B have no space for them",
+                               f"Take at least {math.ceil(needed / MIB)} MiB.")  # fmt: skip
         if self.groups * self.members > MEMBERS_MAX:
             raise checker.fail(
                 (*place, "members"), f"{self.groups * self.members} members are more than {MEMBERS_MAX}; each is a JVM", "Take fewer."
@@ -169,13 +186,21 @@ class KafkaGroup(Workload):
             if why is not None:
                 raise checker.fail((*place, "config", key), f"{key} is set by hydrotest: {why}", "Leave it out of `config`.")
 
+    def check_most(self, name: str, most: Most, experiment: Experiment, checker: Checker) -> None:
+        allowed = expected(most, RequestsMost)
+        source = expected(experiment.workloads[self.reads], KafkaProduce)
+        top = allowed.rate_for(source.record_bytes)
+        by = "rate" if top == allowed.rate else "bytes"
+        for index, test in enumerate(experiment.tests):
+            for rate in test.rates_of(self.reads) if name in test.names else ():
+                if rate * self.groups > top:
+                    raise checker.fail(test.place(index, "rates"), f"{show_count(self.groups, 'group')} of {name} read {rate * self.groups:,.10g}/s, more than "
+                                       f"`most` allows: {top:,.10g}/s, by its `{by}`", f"Lower the rate, take fewer groups, or raise `most.{by}`.")  # fmt: skip
+
     def _check_protocol(self, place: Path_, experiment: Experiment, checker: Checker) -> None:
         kafka = experiment.systems.of(Kafka)
         if kafka is None:
             raise checker.fail(place, "consumer groups need the system kafka", "Add it under `systems`.")
-        if kafka.is_attached:
-            raise checker.fail((*place, "kind"), "on a cluster that others use, what Kafka's own consumers read cannot be held to `most`",
-                               "Read it with kafka-consume.")  # fmt: skip
         if self.protocol == "consumer" and kafka.release == "3.9":
             raise checker.fail((*place, "protocol"), "brokers of 3.9 have no `consumer` protocol that is meant for use",
                                "Write `protocol: classic`, or take `release: 4.3`.")  # fmt: skip
@@ -185,10 +210,14 @@ class KafkaGroup(Workload):
                 (*place, "assignor"), f"{self.assignor} is not for the protocol {self.protocol}", f"Take one of {', '.join(known)}."
             )
         if self.protocol == "consumer" and "session" in self.model_fields_set:
-            raise checker.fail((*place, "session"), "with `protocol: consumer` brokers have the session's timeout",
-                               "Write group.consumer.session.timeout.ms, and group.consumer.min.session.timeout.ms, under `config` of kafka.")  # fmt: skip
+            remedy = "Leave it out." if kafka.is_attached else (
+                "Write group.consumer.session.timeout.ms, and group.consumer.min.session.timeout.ms, under `config` of kafka."
+            )  # fmt: skip
+            raise checker.fail((*place, "session"), "with `protocol: consumer` brokers have the session's timeout", remedy)
         if self.protocol == "consumer":
             _broker_s(kafka, "group.consumer.session.timeout.ms", SESSION_S, checker)
+            return
+        if kafka.is_attached:  # its brokers have bounds of their own
             return
         least = _broker_s(kafka, "group.min.session.timeout.ms", SESSION_S_MIN, checker)
         most = _broker_s(kafka, "group.max.session.timeout.ms", SESSION_S_MAX, checker)

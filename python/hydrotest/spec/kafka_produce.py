@@ -24,8 +24,10 @@ KEY_BYTES = 8
 """Size of a record's key."""
 RECORD_BYTES_MIN = 10
 """What accounts for a record: checksum, producer, sequence; from 24 bytes on also its intended time."""
-RECORD_BYTES_MAX = 1_000_000
-"""A batch can then hold at least one record."""
+RECORD_BYTES_MAX = 100_000_000
+"""Brokers take no larger request: the default of `socket.request.max.bytes` is 100 MiB."""
+BATCH_OVERHEAD = 0.01
+"""What a batch of one record that does not compress adds to it at most, as a share of what brokers take: its head, and the codec's own."""
 BATCH_BYTES_MAX = 1_048_588
 """Kafka's default for message.max.bytes."""
 LEVEL_LETTERS_MAX = 8
@@ -336,10 +338,14 @@ class KafkaProduce(Scheduled):
                                f"Take at least {RECORD_BYTES_MIN} B.")  # fmt: skip
         if self.levels:
             self._check_levels(place, checker)
-        largest = self.value_sizes.high - 1 + self.beside_value_bytes
-        if largest > RECORD_BYTES_MAX:
-            raise checker.fail((*place, "payload" if self.payload else "record_size"), f"records of {largest:,} B, with key and headers, are larger than brokers take",
-                               f"Take at most {RECORD_BYTES_MAX:,} B.")  # fmt: skip
+        if not (given := self.topic_config.get("max.message.bytes", "1")).isdecimal():
+            raise checker.fail((*place, "topic", "max.message.bytes"), f"{given!r} is no number of bytes", "Write it without a unit.")
+        taken = self._taken_bytes(kafka)
+        if self.largest_record_bytes > taken:
+            more = "raise" if "max.message.bytes" in self.topic_config else "set"
+            remedy = "." if taken == RECORD_BYTES_MAX else f", or {more} max.message.bytes under `topic`."
+            raise checker.fail((*place, "payload" if self.payload else "record_size"), f"records of {self.largest_record_bytes:,} B, with key and headers, "
+                               "are larger than brokers take", f"Take at most {taken:,} B{remedy}")  # fmt: skip
         of_topic, of_broker = self.topic_config.get("max.message.bytes", ""), "message.max.bytes" in kafka.config
         if of_topic.isdecimal() and self.batch_size > int(of_topic):
             raise checker.fail((*place, "batch_size"), f"batches of {self.batch_size:,} B are larger than max.message.bytes of the topic",
@@ -357,6 +363,23 @@ class KafkaProduce(Scheduled):
         if self.transactions is not None and not self.is_idempotent:
             raise checker.fail((*place, "transactions"), "a transactional producer is idempotent too",
                                "Write `acks: all`, and leave `idempotent` out.")  # fmt: skip
+
+    @property
+    def largest_record_bytes(self) -> int:
+        """With key and headers."""
+        return self.value_sizes.high - 1 + self.beside_value_bytes
+
+    @property
+    def largest_batch_bytes(self) -> int:
+        """A record that is larger than `batch_size` is sent in a batch of its own."""
+        return max(self.batch_size, math.ceil(self.largest_record_bytes * (1 + 2 * BATCH_OVERHEAD)))
+
+    def _taken_bytes(self, kafka: Kafka) -> int:
+        """Of the largest record that brokers take."""
+        given = str(self.topic_config.get("max.message.bytes", kafka.config.get("message.max.bytes", BATCH_BYTES_MAX)))
+        # What is no number, brokers refuse themselves.
+        batch = int(given) if given.isdecimal() else BATCH_BYTES_MAX
+        return min(RECORD_BYTES_MAX, math.floor(batch * (1 - BATCH_OVERHEAD)))
 
     def _check_levels(self, place: Path_, checker: Checker) -> None:
         if self.record_size.low < LOG_RECORD_BYTES_MIN:

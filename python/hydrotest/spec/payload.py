@@ -46,8 +46,9 @@ class Payload(Model):
     """A file with the contents of values, which are written in turn."""
 
     file: str = Field(min_length=1, description="Its path, from where hydrotest is called.")
-    form: Literal["lines", "length-prefixed"] = Field(
-        "lines", description="A content on each line; or each behind its length, 4 bytes, big-endian. Empty lines are left out."
+    form: Literal["lines", "length-prefixed", "whole"] = Field(
+        "lines",
+        description="A content on each line; or each behind its length, 4 bytes, big-endian; or the whole file is one. Empty lines are left out.",
     )
 
     stamp: Literal["value", "header"] = Field(
@@ -78,7 +79,7 @@ class Payload(Model):
     @cached_property
     def sizes(self) -> Distribution:
         """Of the values, with what accounts for them. Raises `OSError`, and `ValueError` where the file holds no content."""
-        sizes = self._lines() if self.form == "lines" else self._prefixed()
+        sizes = {"lines": self._lines, "length-prefixed": self._prefixed, "whole": self._whole}[self.form]()
         if not sizes:
             raise ValueError(f"{self.file} holds no content")
         more = len(self.prefix) + (STAMP_BYTES if self.stamp == "value" else 0)
@@ -86,6 +87,9 @@ class Payload(Model):
 
     def _lines(self) -> list[int]:
         return [len(line) for line in lines_of(self.content)]
+
+    def _whole(self) -> list[int]:
+        return [len(self.content)] if self.content else []
 
     def _prefixed(self) -> list[int]:
         sizes, at = [], 0

@@ -100,6 +100,10 @@ class Workload(Model):
         """(host, heap) of each JVM that carries its load all the time."""
         return []
 
+    def after_s(self, experiment: Experiment, seconds: float) -> float:
+        """Seconds that it may go on for after a trial of that length, on a cluster that is there already."""
+        return 0.0
+
     def fixed_s(self, name: str, experiment: Experiment, most: Most) -> float:
         """Seconds that its `isolated` test takes within what is allowed, where no search can end it; about so many."""
         return self.limit_step(name, experiment).seconds if self.limit_by in (LimitBy.PASSES, LimitBy.TIMES) else 0.0

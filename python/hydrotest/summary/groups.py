@@ -44,5 +44,8 @@ class ConsumerGroup(Row):
     unread: Count = Field(description="Offsets that it had still before it at the end.")
     corrupted: Count = Field(description="Records that were not as written.")
     commits: Count | None = Field(description="Commits by its members; null: their consumers commit by themselves.")
+    held_s: Number | None = Field(
+        description="Seconds for which members were kept from reading, as the owner of the cluster allows no more; null: none of that is asked."
+    )
     first_missed: list[Missed] = Field(description="The first stretches of missed offsets.")
     rebalances: list[Rebalance] = Field(description="Times in which some partition had no reader.")

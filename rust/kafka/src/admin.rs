@@ -21,6 +21,7 @@ use crate::access::Access;
 use crate::batch::Identity;
 use crate::connection::Connection;
 use crate::contact::{behind, contact, ids, others};
+use crate::group_admin;
 use crate::partitions::{TOPIC_WAIT, await_ends, brokers};
 use crate::protocol::{CONCURRENT_TRANSACTIONS, OWN_PREFIX, UNKNOWN_TOPIC_ID, error_name, is_passing, topic_name};
 
@@ -71,6 +72,18 @@ pub enum AdminQuery {
     Ids {
         cluster: ClusterSettings,
         topics: Vec<String>,
+    },
+    /// The groups by name: their own name, which is all that they are known by; null for one that is not there.
+    Groups {
+        cluster: ClusterSettings,
+        groups: Vec<String>,
+    },
+    /// What our user may not do with a group of that name.
+    LackingRights { cluster: ClusterSettings, group: String },
+    /// Deletes consumer groups of our own; answers with those that still have members.
+    DeleteGroups {
+        cluster: ClusterSettings,
+        groups: Vec<String>,
     },
 }
 
@@ -149,6 +162,15 @@ pub fn answer(query: &AdminQuery) -> Result<serde_json::Value> {
         AdminQuery::Contact { cluster } => contact(&Access::new(cluster)?),
         AdminQuery::Others { cluster } => Ok(serde_json::json!(others(&Access::new(cluster)?)?)),
         AdminQuery::Ids { cluster, topics } => Ok(serde_json::json!(ids(&Access::new(cluster)?, topics)?)),
+        AdminQuery::Groups { cluster, groups } => {
+            Ok(serde_json::json!(group_admin::ids(&Access::new(cluster)?, groups)?))
+        }
+        AdminQuery::LackingRights { cluster, group } => {
+            Ok(serde_json::json!(group_admin::lacking(&Access::new(cluster)?, group)?))
+        }
+        AdminQuery::DeleteGroups { cluster, groups } => {
+            Ok(serde_json::json!({ "with_members": group_admin::delete(&Access::new(cluster)?, groups)? }))
+        }
     }
 }
 

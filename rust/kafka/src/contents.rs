@@ -32,6 +32,8 @@ pub enum PayloadForm {
     Lines,
     /// Each content behind its length, 4 bytes, big-endian.
     LengthPrefixed,
+    /// One content.
+    Whole,
 }
 
 impl PayloadFile {
@@ -45,6 +47,8 @@ impl PayloadFile {
                 .filter(|line| !line.is_empty())
                 .collect(),
             PayloadForm::LengthPrefixed => length_prefixed(&bytes)?,
+            PayloadForm::Whole if bytes.is_empty() => Vec::new(),
+            PayloadForm::Whole => vec![&bytes],
         };
         ensure!(!contents.is_empty(), "{} holds no content", self.path.display());
         let before = [

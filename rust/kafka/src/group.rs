@@ -6,6 +6,7 @@ mod ledger;
 mod member;
 mod members;
 mod ownership;
+mod pace;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -29,6 +30,7 @@ use crate::group::ledger::{Added, Ledger};
 use crate::group::member::{Message, Said, Who};
 use crate::group::members::Members;
 use crate::group::ownership::{Change, Ownership, What, rebalances};
+use crate::group::pace::Pace;
 use crate::partitions::{COMMITTED_END, END, Leaders, await_decisions, await_ends, end_offsets};
 use crate::settings::GroupSettings;
 use crate::topics::names;
@@ -98,6 +100,7 @@ struct Groups {
     ends: Arc<Mutex<Vec<u64>>>,
     groups: Vec<Group>,
     members: Members,
+    pace: Option<Pace>,
     messages: Receiver<Message>,
     under: Option<(Window, Arc<Mutex<Recorder>>)>,
     /// The load is over; what is read from now on is accounted for, but no longer counted.
@@ -121,6 +124,7 @@ impl Groups {
             members: Members::start_all(settings, &names, leaders.len() / names.len(), sender)?,
             groups: settings.groups.iter().map(|_| group()).collect(),
             ends: Arc::new(Mutex::new(ends.values().map(|end| end.cast_unsigned()).collect())),
+            pace: settings.most.map(Pace::new),
             settings: settings.clone(),
             access,
             names,
@@ -306,6 +310,13 @@ impl Groups {
                 }
             }
         }
+        if let Some(pace) = &mut self.pace {
+            let records = polled.iter().map(|one| one.intended_wall_ns.len() as u64).sum();
+            let bytes = polled.iter().map(|one| one.bytes).sum();
+            if let Some(until_ns) = pace.add(monotonic_ns(), records, bytes) {
+                self.members.hold(until_ns);
+            }
+        }
         // What is completed was written before, whatever the last look at the ends has seen.
         self.publish();
         if let Some((window, _)) = under {
@@ -395,7 +406,8 @@ impl Groups {
                 json!({"account": group.ledger.account(&ends), "rebalances": found, "commits": commits})
             })
             .collect();
-        json!({"groups": groups, "fatal": self.fatal})
+        let held_s = self.pace.as_ref().map(Pace::held_s);
+        json!({"groups": groups, "held_s": held_s, "fatal": self.fatal})
     }
 }
 

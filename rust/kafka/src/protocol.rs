@@ -9,11 +9,13 @@ use kafka_protocol::error::ResponseError;
 use kafka_protocol::messages::{
     AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse, ApiKey, ApiVersionsRequest, ApiVersionsResponse, CreateTopicsRequest,
-    CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse, DescribeLogDirsRequest, DescribeLogDirsResponse,
-    EndTxnRequest, EndTxnResponse, FetchRequest, FetchResponse, FindCoordinatorRequest, FindCoordinatorResponse,
-    InitProducerIdRequest, InitProducerIdResponse, ListOffsetsRequest, ListOffsetsResponse, MetadataRequest,
-    MetadataResponse, ProduceRequest, ProduceResponse, RequestHeader, ResponseHeader, SaslAuthenticateRequest,
-    SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse, TopicName,
+    CreateTopicsResponse, DeleteGroupsRequest, DeleteGroupsResponse, DeleteTopicsRequest, DeleteTopicsResponse,
+    DescribeGroupsRequest, DescribeGroupsResponse, DescribeLogDirsRequest, DescribeLogDirsResponse, EndTxnRequest,
+    EndTxnResponse, FetchRequest, FetchResponse, FindCoordinatorRequest, FindCoordinatorResponse,
+    InitProducerIdRequest, InitProducerIdResponse, ListGroupsRequest, ListGroupsResponse, ListOffsetsRequest,
+    ListOffsetsResponse, MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse, RequestHeader,
+    ResponseHeader, SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse,
+    TopicName,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, StrBytes};
 
@@ -21,7 +23,7 @@ const CLIENT_ID: &str = "hydrotest";
 /// Length, key, version, correlation id, client id, tagged fields: 24 bytes, and some reserve.
 const HEADER_BYTES_MAX: usize = 64;
 
-/// Only topics that hydrotest made are deleted; their names begin with this.
+/// Only topics and groups that hydrotest made are deleted; their names begin with this.
 pub const OWN_PREFIX: &str = "hydrotest";
 /// Of an idempotent producer: an earlier batch has not arrived; this batch is stored already.
 pub const OUT_OF_ORDER_SEQUENCE: i16 = 45;
@@ -30,6 +32,10 @@ pub const DUPLICATE_SEQUENCE: i16 = 46;
 pub const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
 /// A topic of that id is not there.
 pub const UNKNOWN_TOPIC_ID: i16 = 100;
+/// Of consumer groups: not for this user; it has members; it is not there.
+pub const GROUP_AUTHORIZATION_FAILED: i16 = 30;
+pub const NON_EMPTY_GROUP: i16 = 68;
+pub const GROUP_ID_NOT_FOUND: i16 = 69;
 /// For a transactional producer: the coordinator has not finished the last transaction yet.
 pub const CONCURRENT_TRANSACTIONS: i16 = 51;
 
@@ -57,6 +63,9 @@ calls! {
     CreateTopicsRequest => CreateTopicsResponse, CreateTopics, 5..=7;
     DeleteTopicsRequest => DeleteTopicsResponse, DeleteTopics, 6..=6;
     DescribeLogDirsRequest => DescribeLogDirsResponse, DescribeLogDirs, 1..=4;
+    DescribeGroupsRequest => DescribeGroupsResponse, DescribeGroups, 3..=5;
+    ListGroupsRequest => ListGroupsResponse, ListGroups, 0..=4;
+    DeleteGroupsRequest => DeleteGroupsResponse, DeleteGroups, 0..=2;
     ListOffsetsRequest => ListOffsetsResponse, ListOffsets, 4..=7;
     ProduceRequest => ProduceResponse, Produce, 7..=9;
     FetchRequest => FetchResponse, Fetch, 11..=12;

@@ -128,4 +128,15 @@ pub struct GroupSettings {
     /// Longest time until the groups have come to rest, and until they have read all when the producers have ended.
     pub settle_s: f64,
     pub drain_s: f64,
+    /// The most that all members read together, where the cluster has other users.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<Most>,
+}
+
+/// What may be read a second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Most {
+    pub records_per_s: f64,
+    pub bytes_per_s: f64,
 }

@@ -4,26 +4,22 @@
 //! Kafka's own producer.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use kafka_protocol::messages::add_partitions_to_txn_request::AddPartitionsToTxnTopic;
 use kafka_protocol::messages::{
-    AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, EndTxnRequest, FindCoordinatorRequest, ProducerId,
-    TransactionalId,
+    AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, EndTxnRequest, ProducerId, TransactionalId,
 };
 use kafka_protocol::protocol::StrBytes;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::batch::Identity;
+use crate::coordinator::{Kept, find};
 use crate::flight::Records;
 use crate::protocol::{CONCURRENT_TRANSACTIONS, error_name, is_passing};
 use crate::topics::Topics;
 
-const COORDINATOR_WAIT: Duration = Duration::from_secs(30);
-/// `FindCoordinator`'s key type for transactions.
-const OF_TRANSACTIONS: i8 = 1;
 /// Wait before a coordinator that was not ready is asked again: the end of the last transaction is still
 /// being written. Kafka's own producer waits as long.
 const RETRY_NS: u64 = 20_000_000;
@@ -234,22 +230,7 @@ impl Transactions {
 
 /// The address of the broker that keeps a producer's transactions; waits for one, with a bound.
 pub(crate) fn coordinator(access: &Access, id: &TransactionalId) -> Result<String> {
-    let request = FindCoordinatorRequest::default()
-        .with_key_type(OF_TRANSACTIONS)
-        .with_coordinator_keys(vec![id.0.clone()]);
-    let give_up = Instant::now() + COORDINATOR_WAIT;
-    let mut connection = access.open_any()?;
-    loop {
-        let answer = connection.call(&request)?;
-        let found = answer.coordinators.first().context("a broker named no coordinator")?;
-        match error_name(found.error_code) {
-            None => return Ok(format!("{}:{}", found.host, found.port)),
-            Some(_) if is_passing(found.error_code) && Instant::now() < give_up => {
-                std::thread::sleep(Duration::from_millis(50));
-            }
-            Some(name) => bail!("no broker keeps the transactions of {}: {name}", id.0.as_str()),
-        }
-    }
+    find(access, Kept::Transactions, id.0.as_str())
 }
 
 /// A producer's id in transactions; it begins with the prefix of all our names.

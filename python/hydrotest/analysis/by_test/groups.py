@@ -19,11 +19,12 @@ def group_rows(experiment: Experiment, trials: Sequence[Trial]) -> list[Consumer
             spec = experiment.workload(load.workload, KafkaGroup)
             if spec is not None and load.outcome is not None:
                 found = load.outcome.extra["groups"]
-                rows += [_row(trial, load.workload, spec, number, one) for number, one in enumerate(found)]
+                held_s = load.outcome.extra.get("held_s")
+                rows += [_row(trial, load.workload, spec, number, one, held_s) for number, one in enumerate(found)]
     return rows
 
 
-def _row(trial: Trial, workload: str, spec: KafkaGroup, number: int, found: dict[str, Any]) -> ConsumerGroup:
+def _row(trial: Trial, workload: str, spec: KafkaGroup, number: int, found: dict[str, Any], held_s: float | None) -> ConsumerGroup:
     account = found["account"]
 
     def at(seconds: float | None) -> float | None:
@@ -32,7 +33,7 @@ def _row(trial: Trial, workload: str, spec: KafkaGroup, number: int, found: dict
 
     return ConsumerGroup(
         trial=trial.number, workload=workload, group=number, protocol=spec.protocol, members=spec.members,
-        commits=None if spec.commit == "auto" else found["commits"],
+        held_s=held_s, commits=None if spec.commit == "auto" else found["commits"],
         **{key: account[key] for key in ("records", "again", "missed", "unread", "corrupted")},
         first_missed=[Missed(partition=partition, first=first, end=end) for partition, first, end in account["first_missed"]],
         rebalances=[

@@ -39,7 +39,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * A member of a consumer group: Kafka's own consumer, used as an application uses it. It takes its settings as a JSON
- * line on stdin, and leaves its group in good order at the next line, or at the end of stdin.
+ * line on stdin; each line after it is a moment before which it reads nothing ({@link System#nanoTime}). It leaves its
+ * group in good order at the end of stdin.
  *
  * <p>Its work on records is to report them on stdout, in frames (rust/kafka/src/group/frames.rs). What is reported is
  * processed: offsets are committed afterwards, as for any reader that must not miss a record. A member that is killed has
@@ -81,6 +82,8 @@ public final class Member implements ConsumerRebalanceListener {
   private final Map<TopicPartition, Long> next = new HashMap<>();
 
   private volatile boolean leaves;
+  private volatile long heldUntilNs = Long.MIN_VALUE;
+  private boolean isPaused;
   private long commits;
   private long commitsSaid;
   private boolean isBehindCommit;
@@ -106,17 +109,19 @@ public final class Member implements ConsumerRebalanceListener {
     System.setOut(System.err); // of the frames alone; what libraries print would be taken for one
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     Member member = new Member(new ObjectMapper().readTree(in.readLine()));
-    Thread orders = new Thread(() -> member.leaveAtNextLine(in), "orders");
+    Thread orders = new Thread(() -> member.takeOrders(in), "orders");
     orders.setDaemon(true);
     orders.start();
     member.work();
     System.exit(0);
   }
 
-  private void leaveAtNextLine(BufferedReader in) {
+  private void takeOrders(BufferedReader in) {
     try {
-      in.readLine();
-    } catch (IOException gone) {
+      for (String line = in.readLine(); line != null; line = in.readLine()) {
+        heldUntilNs = Long.parseLong(line);
+      }
+    } catch (IOException | NumberFormatException gone) {
       System.err.println("stdin cannot be read: " + gone);
     }
     leaves = true;
@@ -129,7 +134,7 @@ public final class Member implements ConsumerRebalanceListener {
     while (!leaves) {
       ConsumerRecords<byte[], byte[]> records;
       try {
-        records = consumer.poll(POLL);
+        records = consumer.poll(untilAllowed());
       } catch (WakeupException leaving) {
         continue;
       } catch (InvalidOffsetException gone) {
@@ -155,6 +160,24 @@ public final class Member implements ConsumerRebalanceListener {
       sayCommits();
     }
     consumer.close(CloseOptions.timeout(CLOSE));
+  }
+
+  /**
+   * Pauses its partitions where nothing is to be read yet, as the owner of the cluster allows no more; how long the next poll
+   * takes at most. It goes on polling meanwhile, so that it stays a member and takes part in rebalances.
+   */
+  private Duration untilAllowed() {
+    long left = heldUntilNs == Long.MIN_VALUE ? 0 : heldUntilNs - System.nanoTime();
+    if (left > 0) {
+      consumer.pause(consumer.assignment());
+      isPaused = true;
+      return Duration.ofNanos(Math.min(left, POLL.toNanos()));
+    }
+    if (isPaused) {
+      consumer.resume(consumer.paused());
+      isPaused = false;
+    }
+    return POLL;
   }
 
   private void sayCommits() throws IOException {
@@ -277,6 +300,9 @@ public final class Member implements ConsumerRebalanceListener {
     for (TopicPartition partition : assigned) {
       // Where the group has committed to. What lies between, and the group did not read, is missed.
       next.put(partition, position(partition));
+    }
+    if (isPaused) {
+      consumer.pause(assigned);
     }
     say(ASSIGNED, assigned);
   }

@@ -49,7 +49,7 @@ async def make_contact(experiment: Experiment, text: str) -> Contact:
     with tempfile.TemporaryDirectory() as folder:
         site = await make_host_pool(experiment, Path(folder))
         try:
-            facts = [await _contact(system) for system in attached_systems(experiment, site.hosts).values()]
+            facts = [await _contact(system, experiment) for system in attached_systems(experiment, site.hosts).values()]
             for one in facts:
                 _check_room(experiment, one)
             machines = {name: await source.known() for name, source in site.sources.items()}
@@ -111,11 +111,11 @@ def check_hours(experiment: Experiment, now: datetime) -> None:
             raise BadInputError(f"{name} may not be loaded now, at {now:%H:%M}: `between` does not allow it", "Run it within these hours.")
 
 
-async def _contact(system: AttachedSystem) -> ClusterFacts:
+async def _contact(system: AttachedSystem, experiment: Experiment) -> ClusterFacts:
     found = [await system.contact(asker) for asker in system.askers]
     check_whole(found[0])
     system.check_room()
     ours = dealings(system)
-    await ours.check_rights()
+    await ours.check_rights(experiment)
     await ours.check_alone()
     return found[0]

@@ -11,12 +11,14 @@ from hydrotest.hosts.base import Host, ask
 from hydrotest.load import cassandra as load_cassandra
 from hydrotest.load import kafka as load_kafka
 from hydrotest.load.native import Generator
-from hydrotest.run.attached.own import OwnThings
+from hydrotest.run.attached.own import GROUP, OwnThings, group_thing
 from hydrotest.run.workloads.buckets import Prefixes
 from hydrotest.run.workloads.hadoop import Folders
 from hydrotest.spec.arrivals import Arrivals
 from hydrotest.spec.cassandra import CassandraLoad
+from hydrotest.spec.kafka_group import KafkaGroup
 from hydrotest.spec.kafka_produce import KafkaProduce
+from hydrotest.spec.models import Experiment
 from hydrotest.systems.attached import AttachedSystem
 from hydrotest.systems.cassandra.attached import AttachedCassandra
 from hydrotest.systems.fetch import ProgressCallback
@@ -32,6 +34,8 @@ IN_FLIGHT_MAX = 100_000
 FILES_PER_S = 10.0
 """Of a whole file system, for all of which one NameNode answers; of a bucket."""
 CANARY = "canary"
+OWN_GROUPS = "hydrotest-"
+"""What the names of consumer groups of ours begin with."""
 
 
 class Dealings(ABC, Generic[S]):
@@ -66,8 +70,8 @@ class Dealings(ABC, Generic[S]):
         """
         return None
 
-    async def check_rights(self) -> None:
-        """Raises `BadInputError` where nothing can be made there."""
+    async def check_rights(self, experiment: Experiment) -> None:
+        """Raises `BadInputError` where what an experiment needs cannot be made there."""
 
     async def check_alone(self, run: str | None = None) -> None:
         """Raises `BadInputError` where another run of hydrotest is under way: both together would exceed what is allowed.
@@ -96,12 +100,30 @@ class _Answered(Dealings[S]):
 
 
 class KafkaDealings(_Answered[AttachedKafka]):
-    """In a Kafka cluster: topics."""
+    """In a Kafka cluster: topics, and consumer groups."""
 
     what = "topics"
 
+    async def identities(self, names: Sequence[str]) -> dict[str, str | None]:
+        topics, groups = [name for name in names if not name.startswith(GROUP)], [name for name in names if name.startswith(GROUP)]
+        found = await super().identities(topics) if topics else {}
+        question = {"query": "groups", "cluster": self.system.cluster.wire(), "groups": [name.removeprefix(GROUP) for name in groups]}
+        there = await ask(self.host, "query", {self.system.name: question}) if groups else {}
+        return found | {group_thing(group): identity for group, identity in there.items()}
+
+    async def check_rights(self, experiment: Experiment) -> None:
+        if not any(True for _ in experiment.workloads_of(KafkaGroup)):
+            return
+        question = {"query": "lacking_rights", "cluster": self.system.cluster.wire(), "group": OWN_GROUPS}
+        if lacking := await ask(self.host, "query", {self.system.name: question}):
+            raise BadInputError(f"the user of kafka may not {' and '.join(lacking)} consumer groups named {OWN_GROUPS}…",
+                                f"Let it: `kafka-acls --add --resource-pattern-type prefixed --group {OWN_GROUPS} --operation Read --operation Delete`.")  # fmt: skip
+
     async def remove(self, name: str, identity: str) -> list[str]:
-        await load_kafka.delete_topics(self.host, self.system.cluster, {name: identity})
+        if name.startswith(GROUP):
+            await load_kafka.delete_group(self.host, self.system.cluster, identity)
+        else:
+            await load_kafka.delete_topics(self.host, self.system.cluster, {name: identity})
         return []
 
     def canary_name(self, run: str) -> str:
@@ -159,7 +181,7 @@ class HdfsDealings(Dealings[AttachedHdfs]):
         await self._folders.remove(name, identity)
         return []
 
-    async def check_rights(self) -> None:
+    async def check_rights(self, experiment: Experiment) -> None:
         folder = self.system.client.folder or "/"
         try:
             await self._folders.reach(folder)
@@ -217,7 +239,7 @@ class S3Dealings(Dealings[AttachedS3]):
     async def remove(self, name: str, identity: str) -> list[str]:
         return await self._prefixes.remove(name, identity)
 
-    async def check_rights(self) -> None:
+    async def check_rights(self, experiment: Experiment) -> None:
         for host in self.system.askers:
             where = f"s3 at {self.system.client.endpoint}"
             try:

@@ -32,6 +32,15 @@ class Prefixes(Protocol):
     async def remove(self, prefix: str, identity: str) -> list[str]: ...
 
 
+GROUP = "group:"
+"""Before the name of a consumer group, among the names of things of our own. No topic's name has a colon."""
+
+
+def group_thing(group: str) -> str:
+    """A consumer group's name among those of all things of our own."""
+    return f"{GROUP}{group}"
+
+
 class OwnThings:
     """Topics, keyspaces, folders and prefixes of our own in one cluster."""
 
@@ -73,6 +82,22 @@ class OwnThings:
             self._identities.pop(name, None)
             self._removals.pop(name, None)
         self._owned.note_all("removed", dict.fromkeys(names))
+
+    def begin_group(self, host: Host, cluster: Cluster, group: str) -> str:
+        """A name for a consumer group, which its first member makes. In a cluster that others use it has digits of its own: groups have no
+        ids by which they could be known again."""
+        if not self._owned.is_listed:
+            return group
+        own = f"{group}-{secrets.token_hex(8)}"
+        self._owned.note("intended", group_thing(own), own)
+        self._made(group_thing(own), own, partial(self.remove_group, host, cluster, own))
+        return own
+
+    async def remove_group(self, host: Host, cluster: Cluster, group: str) -> None:
+        """Removes it; where the cluster is ours, it goes with that."""
+        if group_thing(group) in self._identities:
+            await load_kafka.delete_group(host, cluster, group)
+            self._gone(group_thing(group))
 
     async def make_keyspace(
         self, host: Host, cluster: Cluster, keyspace: str, workload: CassandraLoad, data_center: str | None = None

@@ -139,7 +139,13 @@ class Produce(Rated):
         read = await run_generators(
             [
                 load_kafka.verifier(
-                    self.host, self.cluster, topic, self.spec.transactions is not None, bytes_per_s=self._most_read, topics=self.spec.topics
+                    self.host,
+                    self.cluster,
+                    topic,
+                    self.spec.transactions is not None,
+                    bytes_per_s=self._most_read,
+                    topics=self.spec.topics,
+                    batch_bytes=self.spec.largest_batch_bytes,
                 )
             ],
             folder,
@@ -210,7 +216,8 @@ class Consume(Follower):
 
     def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
         generators = load_kafka.consumers(self.name, self.hosts * load_spec.times, self.source.cluster, self.topic, plan.seconds, "repeat",
-                                          committed=self._reads_committed, topics=self.source.spec.topics)  # fmt: skip
+                                          committed=self._reads_committed, topics=self.source.spec.topics,
+                                          batch_bytes=self.source.spec.largest_batch_bytes)  # fmt: skip
 
         async def account(load: Load, _loads: Loads) -> Load:
             assert load.outcome is not None
@@ -228,7 +235,8 @@ class Consume(Follower):
             # never.
             is_even, burst = False, max(burst, round((load_spec.rate_per_s or 0.0) * transactions.every))
         generators = load_kafka.consumers(self.name, self.hosts, self.source.cluster, topic, plan.seconds, "follow", load_spec.rate_per_s,
-                                          plan.purpose == Purpose.FAULT, is_even, self._reads_committed, burst, topics=self.source.spec.topics)  # fmt: skip
+                                          plan.purpose == Purpose.FAULT, is_even, self._reads_committed, burst, topics=self.source.spec.topics,
+                                          batch_bytes=self.source.spec.largest_batch_bytes)  # fmt: skip
 
         async def account(load: Load, loads: Loads) -> Load:
             written = loads[self.source.name].outcome

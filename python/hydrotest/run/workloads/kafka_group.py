@@ -13,9 +13,11 @@ from hydrotest.hosts.files import place
 from hydrotest.jobs.jars import MAINS, job_jar
 from hydrotest.load.kafka_group import Act, Member, Members, group_generator
 from hydrotest.run.trials.trial import Loads, Part, TrialPlan
-from hydrotest.run.workloads.base import Bench, LoadSpec, LoadWorkload, Workload
+from hydrotest.run.workloads.base import Bench, LoadSpec, LoadWorkload, Workload, remove_quietly
 from hydrotest.run.workloads.kafka import Produce
-from hydrotest.spec.choice import expected
+from hydrotest.spec.attach import RequestsMost
+from hydrotest.spec.check_attached import most_of
+from hydrotest.spec.choice import expected, narrowed
 from hydrotest.spec.kafka_group import KafkaGroup, member_service, members_service
 from hydrotest.store.records import Load
 from hydrotest.systems.fetch import KAFKA, fetch, version_in
@@ -61,19 +63,22 @@ class Group(LoadWorkload):
             self._credentials = folder / TOOL_PROPERTIES
 
     def part(self, number: int, plan: TrialPlan, load_spec: LoadSpec) -> Part:
-        topic, source = self.source.topic(number), self.source.spec
+        topic, source, cluster, own = self.source.topic(number), self.source.spec, self.source.cluster, self.bench.own
+        groups = [own.begin_group(self.host, cluster, f"{topic}-{self.name}-{group}") for group in range(self.spec.groups)]
         generator = group_generator(
-            self.name, self.spec, self.host, self.source.cluster, topic, source.topics,
-            [f"{topic}-{self.name}-{group}" for group in range(self.spec.groups)], self._argv, self._credentials, plan.seconds,
+            self.name, self.spec, self.host, cluster, topic, source.topics, groups, self._argv, self._credentials, plan.seconds,
             self.spec.session_s(self.bench.experiment), load_spec.rate_per_s, source.arrivals.shape == "even", source.arrivals.size or 0,
-            self._members,
+            self._members, narrowed(most_of(self.bench.experiment, self.name), RequestsMost),
         )  # fmt: skip
 
         async def account(load: Load, _loads: Loads) -> Load:
             assert load.outcome is not None
             return load.model_copy(update={"fates": group_fates(load.outcome.extra)})
 
-        return Part(self.name, self.spec.kind, [generator], account=account)
+        async def tear_down() -> None:
+            await asyncio.gather(*(remove_quietly(self.bench, own.remove_group(self.host, cluster, group), group) for group in groups))
+
+        return Part(self.name, self.spec.kind, [generator], account=account, tear_down=tear_down)
 
     async def strike(self, which: Sequence[Member], how: str) -> None:
         """Takes members away, and returns when they are."""

@@ -30,13 +30,15 @@ class Test(Model):
     has_latency: ClassVar[bool] = True
     """False for tests without a rate limit: they measure a rate, never a latency."""
 
-    may_be_attached: ClassVar[bool] = False
-    """It can be carried out on a cluster that is there already."""
     has_rates: ClassVar[bool] = True
     """False if it loads a system without a rate limit."""
 
     if TYPE_CHECKING:
         test: str
+
+    def may_be_attached(self, experiment: Experiment) -> bool:
+        """Whether it can be carried out on a cluster that is there already."""
+        return False
 
     def rates_of(self, workload: str) -> list[float]:
         """The rates that it gives to a workload; empty if it finds them itself."""

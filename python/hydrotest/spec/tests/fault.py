@@ -110,6 +110,13 @@ class Fault(AtLevel):
         """The target: the service, the host or the system."""
         return self.service or self.host or self.system or ""
 
+    def may_be_attached(self, experiment: Experiment) -> bool:
+        # Members of consumer groups are hydrotest's own processes.
+        return self.service in member_names(experiment)
+
+    def trials_of_s(self, experiment: Experiment) -> tuple[int, float]:
+        return 1, self.duration + experiment.search.warm_up
+
     def steps(self, experiment: Experiment) -> list[Step]:
         fault = f"; {self.action} {self.struck} after {self.at:g} s for {self.down:g} s" + (", then from cold disks" if self.cold else "")
         return [

@@ -33,7 +33,9 @@ class Isolated(SomeWorkloads):
                           "squeezes, what binds is only suspected.")  # fmt: skip
 
     finds_limits: ClassVar[bool] = True
-    may_be_attached: ClassVar[bool] = True
+
+    def may_be_attached(self, experiment: Experiment) -> bool:
+        return True
 
     def trials_of_s(self, experiment: Experiment) -> tuple[int, float]:
         search = experiment.search

@@ -27,7 +27,8 @@ class Pressed(OneWorkload):
         duration: float
         client: Client | None
 
-    may_be_attached: ClassVar[bool] = True
+    def may_be_attached(self, experiment: Experiment) -> bool:
+        return True
 
     def trials_of_s(self, experiment: Experiment) -> tuple[int, float]:
         return len(self.levels) * self.most_windows, self.duration + experiment.search.warm_up

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -25,7 +25,8 @@ class Soak(AtLevel):
     test: Literal["soak"]
     duration: DurationS = Field(2700.0, description="How long.")
 
-    may_be_attached: ClassVar[bool] = True
+    def may_be_attached(self, experiment: Experiment) -> bool:
+        return True
 
     def trials_of_s(self, experiment: Experiment) -> tuple[int, float]:
         return 1, self.duration + experiment.search.warm_up

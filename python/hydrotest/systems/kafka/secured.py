@@ -102,6 +102,12 @@ def _module(mechanism: str) -> str:
     return "org.apache.kafka.common.security." + ("plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule")
 
 
+def _quoted(text: str) -> str:
+    """A value in the JAAS form (`javax.security.auth.login.Configuration`)."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 TOOL_PROPERTIES = "tool.properties"
 _TOOL_AUTHORITY = "tool-authority.pem"
 _TOOL_IDENTITY = "tool-identity.pem"
@@ -121,6 +127,6 @@ def render_tool(cluster: Cluster, folder: PurePath) -> dict[str, str]:
         rendered[_TOOL_IDENTITY] = Private(tls.identity.key + tls.identity.certificate)
         properties |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(folder / _TOOL_IDENTITY)}
     if login is not None:
-        jaas = f'{_module(login.mechanism)} required username="{login.user}" password="{login.password}";'
+        jaas = f"{_module(login.mechanism)} required username={_quoted(login.user)} password={_quoted(login.password)};"
         properties |= {"sasl.mechanism": login.mechanism, "sasl.jaas.config": jaas}
     return rendered | {TOOL_PROPERTIES: Private(properties_text(properties))}

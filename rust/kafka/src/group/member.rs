@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use hydrotest_core::child::tie;
+use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 
@@ -72,6 +73,8 @@ impl Process {
         let mut line = serde_json::to_vec(settings)?;
         line.push(b'\n');
         let sent = stdin.write_all(&line).and_then(|()| stdin.flush());
+        // Orders are shorter than what a pipe takes as a whole: where it is full, they are left out.
+        fcntl_setfl(&stdin, OFlags::NONBLOCK)?;
         let last_words: Arc<Mutex<VecDeque<u8>>> = Arc::default();
         let kept = last_words.clone();
         std::thread::spawn(move || {
@@ -116,6 +119,13 @@ impl Process {
                 Err(error).with_context(|| format!("member {} cannot be signalled", self.pid))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Asks it to read nothing until then. One that is suspended or is ending takes no orders, and reads nothing anyway.
+    pub fn hold(&mut self, until_ns: u64) {
+        if let Some(stdin) = &mut self.stdin {
+            let _ = stdin.write_all(format!("{until_ns}\n").as_bytes());
         }
     }
 

@@ -43,6 +43,7 @@ pub(super) struct Members {
     /// Those that were started again, and have no partition yet.
     joining: Vec<Who>,
     sender: Sender<Message>,
+    held_until_ns: Option<u64>,
     /// The most of each, of whichever of its processes.
     memory_bytes: BTreeMap<Who, u64>,
 }
@@ -63,6 +64,7 @@ impl Members {
             ending: BTreeMap::new(),
             joining: Vec::new(),
             sender,
+            held_until_ns: None,
             memory_bytes: BTreeMap::new(),
         };
         for group in 0..settings.groups.len() as u32 {
@@ -91,7 +93,10 @@ impl Members {
             commit: &settings.commit,
             commit_ms: settings.commit_ms,
         };
-        let process = Process::start(who, &settings.argv, &own, self.sender.clone())?;
+        let mut process = Process::start(who, &settings.argv, &own, self.sender.clone())?;
+        if let Some(until_ns) = self.held_until_ns {
+            process.hold(until_ns);
+        }
         self.processes.insert(who, process);
         Ok(())
     }
@@ -185,6 +190,14 @@ impl Members {
         }
         report(who, false);
         Ok((cause == Cause::Leave).then_some(What::Gone(cause)))
+    }
+
+    /// Asks all of them to read nothing until then, and those that join meanwhile.
+    pub(super) fn hold(&mut self, until_ns: u64) {
+        self.held_until_ns = Some(until_ns);
+        for process in self.processes.values_mut() {
+            process.hold(until_ns);
+        }
     }
 
     /// Ends all members in good order.

@@ -47,6 +47,8 @@ fn contents_of_a_file_are_used_in_turns() {
     std::fs::write(&path, b"\0\0\0\x03one\0\0\0\x05three").unwrap();
     assert_eq!(made(0, PayloadForm::LengthPrefixed)[0], b"one");
     assert_eq!(made(1, PayloadForm::LengthPrefixed)[0], b"three");
+    let mut whole = RecordGenerator::new(&with(PayloadForm::Whole), true, 7, 1, 2).unwrap();
+    assert_eq!(whole.make().random[STAMP_BYTES..], *b"\0\0\0\x03one\0\0\0\x05three");
     // Of others' values the stamp is in a header, and a schema registry's prefix may stand before them.
     let mut apart = with(PayloadForm::LengthPrefixed);
     let payload = apart.payload.as_mut().unwrap();
