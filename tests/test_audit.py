@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -157,6 +158,53 @@ def test_threads_drift_and_a_slow_start(tmp_path: Path) -> None:
 
 def claim(**changed: object) -> Claim:
     return Claim(Tool.TABLE, "row", **changed)  # type: ignore[arg-type]
+
+
+def test_a_producer_that_was_ended(tmp_path: Path) -> None:
+    line = "4999 records sent, 999.8 records/sec (0.95 MB/sec), 12.5 ms avg latency, 301.0 ms max latency.\n"
+    assert codes(written(tmp_path, line))["its last line", ""] == [Code.NOT_FINISHED]
+
+
+def test_a_job_that_ended_before_its_tasks(tmp_path: Path) -> None:
+    """Ten files of 1,000 MB at 100 MB/s take ten seconds each."""
+    text = (TEXTS / "dfsio.txt").read_text()
+    for key, value in (
+        ("Number of files", 10),
+        ("Total MBytes processed", 10000),
+        ("Throughput mb/sec", 100.0),
+        ("Test exec time sec", 5.0),
+    ):
+        text = re.sub(rf"({re.escape(key)}:\s*)\S+", rf"\g<1>{value}", text)
+    assert Code.TASKS_LONGER_THAN_JOB in codes(written(tmp_path, text))["line 1", "write"]
+    longer = re.sub(r"(Test exec time sec:\s*)\S+", r"\g<1>12.0", text)
+    assert Code.TASKS_LONGER_THAN_JOB not in codes(written(tmp_path, longer))["line 1", "write"]
+
+
+def found_in(table: str, folder: Path) -> set[Code]:
+    """In a row that somebody wrote down."""
+    return {
+        code for own in codes(written(folder, f"kafka_produce:\n  - {{source: mine, {table}}}\n", "mine.yaml")).values() for code in own
+    }
+
+
+@pytest.mark.parametrize(
+    ("code", "flawed", "sound"),
+    [
+        # 944 Mbit/s of payload are what a link of 1 Gbit/s carries; 400 are nobody's.
+        (Code.LINK_FULL, "records_per_s: 118000, mb_per_s: 118.0", "records_per_s: 50000, mb_per_s: 50.0"),
+        # Of 5,000 operations five are beyond p99.9.
+        (Code.TOO_FEW_FOR_PERCENTILE, "records: 5000, p99_ms: 4.0, p999_ms: 9.0", "records: 50000, p99_ms: 4.0, p999_ms: 9.0"),
+        # 20,000/s of 1 ms each are 20 at a time: more than 10 threads have, and fewer than 40.
+        (Code.MORE_IN_FLIGHT_THAN_THREADS, "records_per_s: 20000, mean_ms: 1.00, threads: 10, loop: closed",
+         "records_per_s: 20000, mean_ms: 1.00, threads: 40, loop: closed"),
+        (Code.NOTHING_MEASURED, "records: 1000000, seconds: 0, records_per_s: 100", "records: 1000000, seconds: 10000, records_per_s: 100"),
+        (Code.TWO_FIGURES, "records_per_s: 100, median_ms: 3.0, p50_ms: 40.0", "records_per_s: 100, median_ms: 3.0, p50_ms: 3.0"),
+        (Code.NOT_A_FIGURE, "records_per_s: 100, threads: -5", "records_per_s: 100, threads: 5"),
+    ],
+)  # fmt: skip
+def test_a_row_with_one_flaw(code: Code, flawed: str, sound: str, tmp_path: Path) -> None:
+    assert code in found_in(flawed, tmp_path)
+    assert code not in found_in(sound, tmp_path)
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.6])

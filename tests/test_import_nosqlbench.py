@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hydrotest.imports.nosqlbench import import_nosqlbench
+from hydrotest.errors import BadInputError
+from hydrotest.imports.nosqlbench import _filled, import_nosqlbench
 from hydrotest.imports.nosqlbench_bindings import Made, made_of
-from hydrotest.imports.note import Fate, Why
+from hydrotest.imports.nosqlbench_blocks import STATEMENT
+from hydrotest.imports.note import Fate, Imported, Why
 from hydrotest.imports.stress_rows import ROWS_MAX
+from hydrotest.imports.yaml_lines import read_lined
+from hydrotest.spec.lines import Path_
 from tests.imported import HERE, accepted, notes_of, written
 
 KEYVALUE = """\
@@ -47,6 +53,222 @@ def test_a_baseline_of_nosqlbench(tmp_path: Path) -> None:
     assert store["statements"]["main-read-select"] == {"cql": "select * from keyvalue where key=?", "weight": 5.0}
     assert store["populate"] == "rampup-insert"
     assert notes_of(made, "bindings: seq_key") == {(Fate.KEPT, None)}
+
+
+def leaves(value: Any, place: Path_ = ()) -> Iterator[Path_]:
+    """What has nothing below it."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if not entries:
+        yield place
+    for key, one in entries:
+        yield from leaves(one, (*place, key))
+
+
+def test_each_line_has_a_note(tmp_path: Path) -> None:
+    for text in (KEYVALUE, SERIES, BY_BLOCK):
+        path = written(tmp_path, "w.yaml", text)
+        told = {note.line for note in import_nosqlbench(path, HERE).notes}
+        lined = read_lined(path, "workload", _filled)
+        for place in leaves(lined.values):
+            # Of an operation, what says how it is sent is in its own note.
+            part = next((number for number, key in enumerate(place) if key in (*STATEMENT, "op_template")), len(place))
+            assert {lined.line(*place[:end]) for end in range(max(part, 1), len(place) + 1)} & told, place
+
+
+BY_BLOCK = """\
+scenarios:
+  default:
+    - run driver=cql tags==block:schema
+    - rampup: run driver=cql tags==block:rampup cycles=800
+    - main: run driver=cql tags==block:main cycles=5000 cyclerate=100
+bindings:
+  key: Mod(7)
+blocks:
+  - name: schema
+    ops:
+      - create: {raw: "create table kv (key bigint, value text, PRIMARY KEY (key))"}
+  - name: rampup
+    description: fills it
+    params: {cl: ONE}
+    bindings:
+      key: Identity()
+      value: AlphaNumericString(20)
+    ops:
+      - put: {prepared: "insert into kv (key, value) values ({key}, {value})"}
+  - name: main
+    tags: {phase: main}
+    ops:
+      - get:
+          prepared: "select value from kv where key={key}"
+          params: {ratio: 9, cl: QUORUM, instrument: true}
+          bindings:
+            key: Hash(); Mod(500)
+      - {name: put, prepared: "insert into kv (key, value) values ({key}, {value})", ratio: 1, verifier: "v"}
+"""
+
+
+def test_blocks_and_operations_have_bindings_and_settings_of_their_own(tmp_path: Path) -> None:
+    made = import_nosqlbench(written(tmp_path, "w.yaml", BY_BLOCK), HERE)
+    accepted(made)
+    store = made.experiment["workloads"]["store"]
+    assert made.experiment["tests"] == [{"levels": {"workload": "store", "rates": [100]}}]
+    # Each statement by the bindings in its own scope.
+    assert store["keys"] == "uniform(0, 800)"
+    assert notes_of(made, "bindings: key: Hash") == {(Fate.CHANGED, Why.KEYS_FILLED)}
+    assert notes_of(made, "bindings: key: Identity") == {(Fate.KEPT, None)}
+    assert store["values"]["value"] == "20 B"
+    assert {name: one["weight"] for name, one in store["statements"].items()} == {"rampup-put": 0, "main-get": 9.0, "main-put": 1.0}
+    # The main phase's level counts.
+    assert store["consistency"] == "QUORUM"
+    assert notes_of(made, "params: cl: ONE") == {(Fate.CHANGED, Why.ONE_LEVEL)}
+    assert notes_of(made, "params: cl: QUORUM") == {(Fate.KEPT, None)}
+    assert notes_of(made, "params: instrument") == {(Fate.LEFT_OUT, Why.CLIENT_SETTING)}
+    assert notes_of(made, "put: verifier") == {(Fate.LEFT_OUT, Why.NO_COUNTERPART)}
+    lines = {note.said: note.line for note in made.notes}
+    assert (lines["rampup.put"], lines["main.get (ratio 9)"]) == (19, 23)
+
+
+def of_lines(tmp_path: Path, *lines: str) -> Imported:
+    """A workload with a table, and these lines."""
+    head = ["blocks:", "  schema:", "    ops:", '      create: {raw: "create table ks.t (k bigint, v text, PRIMARY KEY (k))"}']
+    made = import_nosqlbench(written(tmp_path, "w.yaml", "\n".join([*head, *lines, ""])), HERE)
+    accepted(made)
+    return made
+
+
+def test_statements_without_names_are_all_there(tmp_path: Path) -> None:
+    made = of_lines(
+        tmp_path, "  main:", "    ops:", '      - "select v from ks.t where k={k}"', '      - "select k from t where k={k}"',
+        '      - a b: "insert into t (k, v) values ({k}, {v})"', '      - a-b: "insert into t (k, v) values ({k}, {v})"',
+    )  # fmt: skip
+    statements = made.experiment["workloads"]["store"]["statements"]
+    assert list(statements) == ["main-op-1", "main-op-2", "main-a-b", "main-a-b-2"]
+    assert "ks." not in json.dumps(made.experiment)
+
+
+def test_what_stands_beside_an_operation_in_a_list_is_its_own(tmp_path: Path) -> None:
+    made = of_lines(
+        tmp_path, "  main:", "    ratio: 5", "    statements:", "      - get: select v from t where k={k}", "        tags: {kind: read}",
+        "        params: {ratio: 4}", "      - put: insert into t (k, v) values ({k}, {v})", "        ratio: 0",
+    )  # fmt: skip
+    statements = made.experiment["workloads"]["store"]["statements"]
+    assert {name: one["weight"] for name, one in statements.items()} == {"main-get": 4.0, "main-put": 0.0}
+    assert notes_of(made, "get: tags") == {(Fate.LEFT_OUT, Why.NAME_ONLY)}
+    lines = {note.said: note.line for note in made.notes}
+    assert (lines["main.get (ratio 4)"], lines["get: tags: {'kind': 'read'}"], lines["params: ratio: 4"], lines["put: ratio: 0"]) == (
+        8,
+        9,
+        10,
+        12,
+    )
+
+
+def test_numbers_of_a_scenario_may_have_suffixes(tmp_path: Path) -> None:
+    scenario = [
+        "scenarios:",
+        "  default:",
+        "    rampup: run tags=block:rampup cycles===10M",
+        "    main: run tags=block:main threads=50 cyclerate=1K,1.1",
+    ]
+    main = ["  main:", "    ops:", '      get: "select v from t where k={k}"']
+    made = of_lines(tmp_path, *main, *scenario)
+    assert made.experiment["workloads"]["store"]["keys"] == f"uniform(0, {ROWS_MAX})"
+    assert made.experiment["tests"] == [{"levels": {"workload": "store", "rates": [1000]}}]
+    half = of_lines(tmp_path, *main, *(line.replace("1K,1.1", "100.5") for line in scenario))
+    assert half.experiment["tests"] == [{"levels": {"workload": "store", "rates": [100.5]}}]
+    # The first main step counts.
+    more = of_lines(tmp_path, *main, *scenario, "    main-more: run tags=block:main threads=9")
+    assert more.experiment["tests"] == [{"levels": {"workload": "store", "rates": [1000]}}]
+    assert notes_of(more, "scenarios: main-more: threads") == {(Fate.LEFT_OUT, Why.ONE_PHASE)}
+    odd = of_lines(tmp_path, *main, *(line.replace("1K,1.1", "fast") for line in scenario))
+    assert odd.experiment["tests"] == [{"concurrency": {"workload": "store", "counts": [50]}}]
+    assert notes_of(odd, "scenarios: main: cyclerate") == {(Fate.LEFT_OUT, Why.NO_COUNTERPART)}
+
+
+def test_a_second_insert_of_the_rampup_fills_nothing(tmp_path: Path) -> None:
+    put = "insert into t (k, v) values ({k}, {v})"
+    made = of_lines(
+        tmp_path, "  rampup:", "    ops:", f'      i: "{put}"', f'      j: "{put}"', "  main:", "    ops:", '      get: "select v from t where k={k}"',
+        "params: {ratio: 7, prepared: false}",
+    )  # fmt: skip
+    store = made.experiment["workloads"]["store"]
+    assert (store["populate"], store["statements"]["main-get"]["weight"]) == ("rampup-i", 7.0)
+    assert notes_of(made, "rampup.j") == {(Fate.CHANGED, Why.ONE_FILLS)}
+    assert notes_of(made, "params: ratio") == {(Fate.KEPT, None)}
+    rampup = of_lines(
+        tmp_path,
+        "  rampup:",
+        "    params: {ratio: 3}",
+        "    ops:",
+        f'      i: "{put}"',
+        "  main:",
+        "    ops:",
+        '      get: "select v from t where k={k}"',
+    )
+    assert notes_of(rampup, "params: ratio") == {(Fate.LEFT_OUT, Why.EACH_ROW_ONCE)}
+    assert notes_of(made, "params: prepared") == {(Fate.LEFT_OUT, Why.CLIENT_SETTING)}
+
+
+def test_types_indexes_and_views_are_made(tmp_path: Path) -> None:
+    made = of_lines(
+        tmp_path, "  more:", "    ops:", '      type: "create type if not exists ks.pair (a int, b int)"', '      index: "create index on ks.t (v)"',
+        '      view: "create materialized view ks.m as select * from ks.t where v is not null and k is not null primary key (v, k)"',
+        "  main:", "    ops:", '      get: "select v from t where k={k}"',
+    )  # fmt: skip
+    tables = made.experiment["workloads"]["store"]["table"]
+    assert [one.split()[1].lower() for one in tables] == ["type", "table", "index", "materialized"]
+    assert made.experiment["systems"]["cassandra"]["config"] == {"materialized_views_enabled": True}
+    assert "ks." not in json.dumps(tables)
+
+
+def test_templates_may_hold_arrows(tmp_path: Path) -> None:
+    made = of_lines(
+        tmp_path,
+        "  main:",
+        "    bindings:",
+        "      k: <<keydist:Uniform(0,1000000)->int>>",
+        "    ops:",
+        '      get: "select v from t where k={k}"',
+    )
+    assert notes_of(made, "bindings: k: Uniform") == {(Fate.KEPT, None)}
+
+
+@pytest.mark.parametrize("block", ["[]", "5", "text", "null", "{}", "{ops: }"])
+def test_a_block_that_holds_nothing_is_named(block: str, tmp_path: Path) -> None:
+    made = of_lines(tmp_path, f"  odd: {block}", "  main:", "    ops:", '      get: "select v from t where k={k}"')
+    assert notes_of(made, "blocks: odd") == {(Fate.LEFT_OUT, Why.NOTHING)}
+
+
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [("    params: [1]", 6), ("    bindings: text", 6), ("    ratio: abc", 6), ("scenarios: run main", 6), ("scenarios: [run]", 6), ("    tags: phase", None)],
+)  # fmt: skip
+def test_odd_shapes_are_refused_with_their_line(line: str, number: int | None, tmp_path: Path) -> None:
+    main = [
+        "  main:",
+        *([line] if line.startswith(" ") else []),
+        "    ops:",
+        '      4: "select v from t where k={k}"',
+        "    bindings:" if "bindings" not in line else "#",
+    ]
+    lines = [*main, *([] if line.startswith(" ") else [line])]
+    if number is None:
+        of_lines(tmp_path, *lines)
+        return
+    with pytest.raises(BadInputError) as caught:
+        of_lines(tmp_path, *lines)
+    assert caught.value.line == (number if line.startswith(" ") else len(lines) + 4)
+
+
+def test_a_scenario_may_be_one_command(tmp_path: Path) -> None:
+    text = (
+        BY_BLOCK[: BY_BLOCK.index("    - run")].rstrip()
+        + " run driver=cql tags==block:main cyclerate=70\n"
+        + BY_BLOCK[BY_BLOCK.index("bindings") :]
+    )
+    made = import_nosqlbench(written(tmp_path, "w.yaml", text), HERE)
+    accepted(made)
+    assert made.experiment["tests"] == [{"levels": {"workload": "store", "rates": [70]}}]
 
 
 def test_templates_and_parameters_of_nosqlbench(tmp_path: Path) -> None:

@@ -65,7 +65,9 @@ def test_workloads_of_openmessaging_benchmark(name: str, aim: Aim, tmp_path: Pat
     assert ingest.get("replication", 1) == (3 if aim.attach else 1)
     assert ingest["topic"] == ({"min.insync.replicas": "2"} if aim.attach else {}) | {"flush.messages": "1"}
     assert all("secret" not in note.said for note in made.notes)
-    assert {one.get("isolation") for one in made.experiment["workloads"].values()} - {None} == {"read_committed"}
+    readers = [one for one in made.experiment["workloads"].values() if "reads" in one]
+    assert {one.get("isolation") for one in readers} <= {"read_committed"}
+    assert readers or (aim.attach and not given["producerRate"])
     accepted(made)
 
 
@@ -100,9 +102,75 @@ def test_what_an_omb_workload_becomes(tmp_path: Path) -> None:
     assert tests["max-rate-1-topic-16-partitions-1kb"] == [{"isolated": ["ingest"]}, {"combined": ["ingest", "readers"]}]
     assert of("1-topic-1-partition-100b").experiment["workloads"]["ingest"]["compressible"] == 0.5
     attached = of("1-topic-6-subscriptions-1kb", THERE)
-    assert set(attached.experiment["workloads"]) == {"ingest", "drain", "drain2", "drain3"}
-    assert notes_of(attached, "subscriptionsPerTopic") == {(Fate.CHANGED, Why.SUBSCRIPTIONS)}
-    assert notes_of(of("backlog-1-topic-16-partitions-1kb", THERE), "consumerBacklog") == {(Fate.LEFT_OUT, Why.READER_ALONE)}
+    assert attached.experiment["workloads"]["readers"]["groups"] == 6
+    assert attached.experiment["systems"]["kafka"]["most"]["rate"] >= 6 * 40_000
+    searched = of("max-rate-1-topic-16-partitions-1kb", THERE)
+    assert set(searched.experiment["workloads"]) == {"ingest"}
+    assert notes_of(searched, "subscriptionsPerTopic") == {(Fate.LEFT_OUT, Why.PRODUCER_ALONE)}
+    backlog = of("backlog-1-topic-16-partitions-1kb", THERE)
+    assert "cold" not in backlog.experiment["tests"][1]["fault"]
+    assert notes_of(backlog, "consumerBacklog") == {(Fate.CHANGED, Why.BACKLOG_THERE)}
+    accepted(backlog)
+
+
+def test_lines_of_a_drivers_settings_are_their_own(tmp_path: Path) -> None:
+    driver = (
+        "name: Kafka\ntopicConfig: |\n  min.insync.replicas=1\n\n  max.message.bytes=2000000\n"
+        "commonConfig: |\n  max.request.size=9\n  # note \\\n  client.rack=a\n  lonely\n"
+    )
+    made = import_omb(written(tmp_path, "w.yaml", OMB["simple-workload"]), written(tmp_path, "d.yaml", driver), HERE)
+    accepted(made)
+    lines = {note.said: note.line for note in made.notes if note.file == "d.yaml" and note.line is not None}
+    assert lines == {
+        "name: Kafka": 1, "min.insync.replicas=1": 3, "max.message.bytes=2000000": 5, "max.request.size=9": 7, "client.rack=a": 9, "lonely=": 10,
+    }  # fmt: skip
+    assert notes_of(made, "max.request.size") == {(Fate.LEFT_OUT, Why.CLIENT_SETTING)}
+
+
+def test_flags_may_be_texts_and_shares_are_shares(tmp_path: Path) -> None:
+    given = {**OMB["1-topic-1-partition-100b"], "useRandomizedPayloads": "${RANDOM:-false}"}
+    assert "compressible" not in import_omb(written(tmp_path, "w.yaml", given), None, HERE).experiment["workloads"]["ingest"]
+    for key, value in (("randomBytesRatio", 1.5), ("useRandomizedPayloads", "maybe")):
+        with pytest.raises(BadInputError) as caught:
+            import_omb(written(tmp_path, "w.yaml", OMB["1-topic-1-partition-100b"] | {key: value}), None, HERE)
+        assert caught.value.line is not None
+    nothing = import_omb(
+        written(tmp_path, "w.yaml", OMB["simple-workload"] | {"consumerBacklogSizeGB": None, "payloadFile": None}), None, HERE
+    )
+    assert notes_of(nothing, "consumerBacklogSizeGB") | notes_of(nothing, "payloadFile") == {(Fate.KEPT, None)}
+
+
+@pytest.mark.parametrize(("rate", "size"), [(100, 1_000_000), (50_000, 1024), (0, 100_000)])
+def test_what_is_allowed_is_what_the_definition_takes(rate: int, size: int, tmp_path: Path) -> None:
+    made = omb(tmp_path, aim=THERE, producerRate=rate, messageSize=size)
+    most = made.experiment["systems"]["kafka"]["most"]
+    mb_per_s = int(most["bytes"].split()[0])
+    assert rate * size / 1e6 <= mb_per_s <= max(1.5 * rate * size / 1e6, 150)
+    # Five minutes of it, in one copy.
+    assert int(most["disk"].split()[0]) <= 3 * mb_per_s * 400 / 1e3 + 1
+
+
+def test_a_payload_that_is_here_is_each_records_value(tmp_path: Path) -> None:
+    (tmp_path / "workloads").mkdir()
+    (tmp_path / "payload").mkdir()
+    (tmp_path / "payload/one.data").write_bytes(b"x" * 1024)
+    given = {**OMB["simple-workload"], "payloadFile": "payload/one.data"}
+
+    def of(**more: Any) -> Imported:
+        return import_omb(written(tmp_path / "workloads", "w.yaml", given | more), None, HERE)
+
+    made = of(useRandomizedPayloads=False)
+    ingest = made.experiment["workloads"]["ingest"]
+    assert ingest["payload"] == {"file": str(tmp_path / "payload/one.data"), "form": "whole", "stamp": "header"}
+    assert "record_size" not in ingest
+    assert notes_of(made, "payloadFile") == {(Fate.CHANGED, Why.STAMP_IN_HEADER)}
+    assert notes_of(made, "messageSize") == {(Fate.KEPT, None)}
+    accepted(made)
+    assert notes_of(of(useRandomizedPayloads=False, messageSize=100), "messageSize") == {(Fate.CHANGED, Why.PAYLOAD_SIZE)}
+    random = of(useRandomizedPayloads=True)
+    assert notes_of(random, "payloadFile") == {(Fate.LEFT_OUT, Why.RANDOM_INSTEAD)}
+    assert "payload" not in random.experiment["workloads"]["ingest"]
+    assert notes_of(of(payloadFile="payload/gone.data"), "payloadFile") == {(Fate.LEFT_OUT, Why.PAYLOAD_WHOLE)}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hydrotest.errors import BadInputError
 from hydrotest.imports.note import Fate, Imported, Why
 from hydrotest.imports.stress import import_stress
 from hydrotest.imports.stress_words import distribution
@@ -87,10 +88,64 @@ PROFILES["many-types"] = {
     "columnspec": [{"name": "date", "cluster": "gaussian(1..20)"}, {"name": "lval", "population": "fixed(1)"}],
     "insert": {"partitions": "fixed(1)", "batchtype": "LOGGED", "select": "fixed(1)/1"},
     "queries": {"simple1": {"cql": "select * from odd where name = ? and choice = ? LIMIT 100", "fields": "samerow"}}}  # fmt: skip
-OPS = {"many-types": "insert=1,simple1=9",
+PROFILES |= {
+    "time-series": {
+        "keyspace_definition": "CREATE KEYSPACE ts WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': 3, 'dc2': 2};",
+        "table_definition": "CREATE TABLE metrics (metric text, time timestamp, value float, tag text, PRIMARY KEY (metric, time)) WITH CLUSTERING ORDER BY (time DESC) "
+                            "AND compaction = {'class': 'TimeWindowCompactionStrategy'}",
+        "columnspec": [{"name": "metric", "size": "fixed(20)", "population": "seq(1..10K)"}, {"name": "time", "cluster": "fixed(288)"},
+                       {"name": "value", "population": "~exp(1..1M)"}, {"name": "tag", "size": "uniform(3..12)"}],
+        "insert": {"partitions": "fixed(1)", "select": "fixed(1)/288", "batchtype": "UNLOGGED"},
+        "queries": {"last": {"cql": "select value from metrics where metric = ? limit 1", "fields": "samerow"},
+                    "since": {"cql": "select time, value from metrics where metric = ? and time > ? limit 50", "fields": "samerow"}}},
+    "counters": {
+        "table_definition": "CREATE TABLE visits (page text, day int, hits counter, bytes counter, PRIMARY KEY ((page), day))",
+        "columnspec": [{"name": "page", "size": "uniform(5..50)", "population": "gaussian(1..100K,5)"}, {"name": "day", "cluster": "fixed(30)"},
+                       {"name": "hits", "population": "fixed(1)"}],
+        "insert": {"partitions": "fixed(1)", "batchtype": "COUNTER"},
+        "queries": {"page": {"cql": "select hits, bytes from visits where page = ? and day = ?"}}},
+    "conditional-updates": {
+        "table_definition": "CREATE TABLE stock (item bigint PRIMARY KEY, left int, note text)",
+        "columnspec": [{"name": "item", "population": "uniform(1..100)"}, {"name": "left", "population": "fixed(5)"}],
+        "insert": {"partitions": "fixed(1)", "condition": "IF left = ?"}, "queries": {"get": {"cql": "select left, note from stock where item = ?"}}},
+    "views": {
+        "table_definition": "CREATE TABLE orders (id bigint, customer bigint, total double, note text, PRIMARY KEY (id))",
+        "extra_definitions": ["CREATE MATERIALIZED VIEW by_customer AS SELECT * FROM orders WHERE customer IS NOT NULL AND id IS NOT NULL PRIMARY KEY (customer, id)"],
+        "columnspec": [{"name": "id", "population": "uniform(1..1M)"}, {"name": "customer", "population": "uniform(1..10K)"},
+                       {"name": "note", "size": "qextreme(10..500,2,8)"}],
+        "queries": {"mine": {"cql": "select * from by_customer where customer = ?", "fields": "samerow"}}},
+    "statics": {
+        "table_definition": "CREATE TABLE rooms (room uuid, at timeuuid, title text static, line text, PRIMARY KEY (room, at))",
+        "columnspec": [{"name": "room", "population": "uniform(1..10K)"}, {"name": "at", "cluster": "uniform(10..100)"}, {"name": "title", "size": "fixed(30)"},
+                       {"name": "line", "size": "~extreme(10..1000,1)"}],
+        "queries": {"title": {"cql": "select title from rooms where room = ? limit 1"}, "lines": {"cql": "select line from rooms where room = ? limit 20"}}},
+}  # fmt: skip
+OPS = {"many-types": "insert=1,simple1=9", "time-series": "insert=20,last=2,since=1", "counters": "insert=1,page=1", "conditional-updates": "insert=1,get=1",
+       "views": "insert=1,mine=2", "statics": "insert=3,title=1,lines=1",
        "collections": "insert=1,get=1", "conditional": "insert=1,get=1",
        "blog-posts": "insert=1,single=4,timeline=1", "sensors": "insert=10,day=1", "accounts": "get=1", "events-exp": "insert=1,get=3",
        "indexed": "insert=1,get=1", "wide": "insert=1,row=2"}  # fmt: skip
+
+
+def test_a_keyspace_before_names_is_the_profiles_own(tmp_path: Path) -> None:
+    given = {
+        "keyspace": "ks", "table_definition": "CREATE TABLE ks.c (id bigint, v text, PRIMARY KEY (id))",
+        "extra_definitions": ['CREATE MATERIALIZED VIEW "ks".m AS SELECT * FROM ks.c WHERE v IS NOT NULL AND id IS NOT NULL PRIMARY KEY (v, id)'],
+        "columnspec": [{"name": "id", "population": "uniform(1..100)"}], "queries": {"get": {"cql": "select v from ks.c where id = ?"}},
+    }  # fmt: skip
+    made = import_stress(f"user profile={written(tmp_path, 'p.yaml', given)} 'ops(insert=1,get=1)' n=1M -rate threads=4", HERE)
+    accepted(made)
+    assert "ks" not in json.dumps(made.experiment["workloads"])
+    with pytest.raises(BadInputError, match="default table"):
+        import_stress(f"user profile={tmp_path / 'p.yaml'} 'ops(insert=1)' n=1M -rate threads=4", THERE)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["write n=1M -rate fixed=20000/s -col size=fixed(10000)", "write duration=30m -rate fixed=200000/s -schema replication(factor=3)"],
+)
+def test_what_is_allowed_is_what_a_command_line_takes(command: str) -> None:
+    accepted(import_stress(command, THERE))
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -104,7 +159,10 @@ def test_profiles_of_cassandra_stress(name: str, tmp_path: Path) -> None:
     assert "iot." not in json.dumps(store)
     assert spec.workloads["store"].kind == "cassandra"
     told = {note.line for note in made.notes if note.file == profile.name}
-    assert set(read_lined(profile, "profile").lines.values()) <= told
+    lines, sections = read_lined(profile, "profile").lines, [("columnspec",), ("queries",), ("insert",)]
+    assert {line for place, line in lines.items() if len(place) == 1 or place[:-1] in sections} - {
+        lines.get(section) for section in sections
+    } <= told
 
 
 def test_what_a_profile_has_and_hydrotest_has_not_is_named(tmp_path: Path) -> None:
@@ -345,8 +403,8 @@ def test_reads_are_populated_from_the_same_rows(tmp_path: Path) -> None:
     ("text", "ours", "is_exact"),
     [
         ("UNIFORM(1..1M)", "uniform(1, 1000001)", True), ("fixed(5)", "uniform(5, 6)", True), ("SEQ(1..10k)", "sequential(1, 10001)", True),
-        ("GAUSSIAN(1..100)", "gaussian(1, 101)", True), ("~gaussian(1..100)", "gaussian(1, 101)", False), ("gaussian(1..100,5)", "gaussian(1, 101, 50.5, 9.9)", True),
-        ("norm(1..100,20,5)", "gaussian(1, 101, 20, 5)", True), ("EXP(1..1B)", "exp(1, 1000000001)", True), ("~exp(1..10)", "uniform(1, 11)", False),
+        ("GAUSSIAN(1..100)", "gaussian(1, 101)", True), ("~gaussian(1..100)", "~gaussian(1, 101)", True), ("gaussian(1..100,5)", "gaussian(1, 101, 50.5, 9.9)", True),
+        ("norm(1..100,20,5)", "gaussian(1, 101, 20, 5)", True), ("EXP(1..1B)", "exp(1, 1000000001)", True), ("~exp(1..10)", "~exp(1, 11)", True),
         ("extreme(10..1000,3)", "weibull(10, 1001, 3)", True), ("weibull(1..9,0.5)", "weibull(1, 10, 0.5)", True),
         ("qextreme(1..1000,2,10)", "weibull(1, 1001, 2)", False), ("exp(1..2)", "uniform(1, 3)", False),
     ],

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from hydrotest.imports.omb import import_omb
 from hydrotest.imports.stress import import_stress
@@ -17,6 +20,8 @@ from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.store.purposes import Purpose
 from tests.imported import HERE, written
+from tests.real.conftest import HYDROTEST
+from tests.test_import_nosqlbench import KEYVALUE
 from tests.test_import_omb import DRIVER, OMB
 from tests.test_import_stress import OPS, PROFILES
 
@@ -50,7 +55,11 @@ async def test_a_workload_of_openmessaging_benchmark_runs(name: str, bench: Benc
     assert (load.fates.lost, load.fates.duplicated, load.fates.corrupted) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("name", PROFILES)
+VIEWS = "views"
+"""Its ring makes views, which is not the default."""
+
+
+@pytest.mark.parametrize("name", [name for name in PROFILES if name != VIEWS])
 async def test_a_profile_of_cassandra_stress_runs(name: str, bench: Bench, tmp_path: Path) -> None:
     profile = written(tmp_path, f"{name}.yaml", PROFILES[name])
     made = import_stress(f"user profile={profile} 'ops({OPS[name]})' n=1M -rate threads=8", HERE)
@@ -73,3 +82,71 @@ async def test_a_profile_of_cassandra_stress_runs(name: str, bench: Bench, tmp_p
     assert outcome.errors == {}
     assert outcome.counts.completed > 200
     assert (outcome.extra["missing_reads"], outcome.extra["corrupted_reads"]) == (0, 0)
+
+
+SHORT = {"window": "3 s", "warm_up": "1 s"}
+ROWS_MAX = "2000"
+
+
+def whole(folder: Path, *words: object) -> dict[str, Any]:
+    """What a run finds of a definition, as it is imported; only its windows are shorter."""
+
+    def hydrotest(*arguments: object) -> None:
+        done = subprocess.run([str(HYDROTEST), *map(str, arguments)], capture_output=True, text=True, check=False, cwd=folder)
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+
+    hydrotest("import", *words, "--out", "mine.yaml")
+    experiment = yaml.safe_load((folder / "mine.yaml").read_text())
+    written(folder, "short.yaml", experiment | {"search": SHORT})
+    hydrotest("run", "short.yaml", "--out", "out")
+    summary: dict[str, Any] = json.loads((folder / "out/summary.json").read_text())
+    return summary
+
+
+async def test_groups_a_soak_and_a_backlog_of_openmessaging_benchmark_run_as_imported(tmp_path: Path) -> None:
+    # A backlog of 10 MB at 2,000 records/s takes 3 s for each of two subscriptions.
+    given = {**OMB["simple-workload"], "subscriptionsPerTopic": 2, "consumerPerSubscription": 2, "testDurationMinutes": 1, "producerRate": 2_000,
+             "consumerBacklogSizeGB": 0.01, "useRandomizedPayloads": True}  # fmt: skip
+    written(tmp_path, "workload.yaml", given)
+    written(tmp_path, "driver.yaml", {**DRIVER, "commonConfig": "bootstrap.servers=b1:9092\n"})
+    summary = whole(tmp_path, "omb", "workload.yaml", "--driver", "driver.yaml")
+    assert [(row["missed"], row["unread"], row["corrupted"]) for row in summary["groups"]] == [(0, 0, 0)] * 4
+    assert {account["lost"] for account in summary["integrity"]} == {0}
+    assert summary["soak"]
+    (fault, *_) = summary["faults"]
+    assert fault["service"] == "kafka-members-readers"
+
+
+async def test_a_baseline_of_nosqlbench_runs_as_imported(tmp_path: Path) -> None:
+    text = KEYVALUE.replace("main: run", f"rampup: run driver=cql tags==block:rampup cycles={ROWS_MAX}\n    main: run")
+    written(tmp_path, "cql-keyvalue.yaml", text.replace("threads=auto", "threads=4"))
+    (account,) = whole(tmp_path, "nosqlbench", "cql-keyvalue.yaml")["integrity"]
+    assert (account["missing_reads"], account["corrupted_reads"], account["unchecked"]) == (0, 0, [])
+    assert account["checked_reads"] > 0
+
+
+async def test_a_profile_with_a_view_runs_as_imported(tmp_path: Path) -> None:
+    written(tmp_path, f"{VIEWS}.yaml", PROFILES[VIEWS])
+    summary = whole(
+        tmp_path,
+        "cassandra-stress",
+        f"user profile={VIEWS}.yaml 'ops({OPS[VIEWS]})' n=1M -pop seq=1..{ROWS_MAX} -rate fixed=200/s threads=4",
+    )
+    (account,) = summary["integrity"]
+    assert (account["missing_reads"], account["corrupted_reads"]) == (0, 0)
+    (view,) = account["views"]
+    assert (view["view"], view["missing"], view["extra"]) == ("by_customer", 0, 0)
+
+
+async def test_a_command_line_of_cassandra_stress_runs_as_imported(tmp_path: Path) -> None:
+    summary = whole(tmp_path, "cassandra-stress", f"mixed ratio(write=1,read=3) n=1M -pop seq=1..{ROWS_MAX} -rate fixed=300/s threads=4")
+    assert {(account["lost"], account["corrupted"]) for account in summary["integrity"]} == {(0, 0)}
+    assert summary["levels"]
+
+
+async def test_a_command_line_of_kafka_producer_perf_test_runs_as_imported(tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("one\ntwo, longer\nthree\n")
+    line = "--topic t --num-records 20000 --throughput 2000 --payload-file lines.txt --producer-props acks=all linger.ms=5 compression.type=lz4"
+    summary = whole(tmp_path, "kafka-producer-perf-test", line)
+    assert {(account["lost"], account["corrupted"]) for account in summary["integrity"]} == {(0, 0)}
+    assert summary["levels"]

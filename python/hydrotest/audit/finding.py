@@ -19,6 +19,7 @@ class Code(StrEnum):
     TWO_FIGURES = "two_figures"
     SAID_CHANGE_DOES_NOT_FIT = "said_change_does_not_fit"
     MORE_IN_FLIGHT_THAN_THREADS = "more_in_flight_than_threads"
+    TASKS_LONGER_THAN_JOB = "tasks_longer_than_job"
     CLIENT_SET_RATE = "client_set_rate"
     CLIENT_MAY_HAVE_SET_RATE = "client_may_have_set_rate"
     TARGET_MISSED = "target_missed"
@@ -39,7 +40,7 @@ class Code(StrEnum):
 
 CONTRADICTIONS = frozenset({
     Code.NOT_A_FIGURE, Code.NOTHING_MEASURED, Code.OUT_OF_ORDER, Code.MEAN_IMPOSSIBLE, Code.RATE_IS_NOT_COUNT_BY_TIME, Code.BYTES_DO_NOT_FIT,
-    Code.TWO_FIGURES, Code.SAID_CHANGE_DOES_NOT_FIT, Code.MORE_IN_FLIGHT_THAN_THREADS,
+    Code.TWO_FIGURES, Code.SAID_CHANGE_DOES_NOT_FIT, Code.MORE_IN_FLIGHT_THAN_THREADS, Code.TASKS_LONGER_THAN_JOB,
 })  # fmt: skip
 """Not both can be so. The others say that a figure claims more than was measured."""
 

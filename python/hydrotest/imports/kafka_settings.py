@@ -12,23 +12,40 @@ from hydrotest.spec.payload import Payload
 
 INGEST = "ingest"
 """The workload that writes."""
-RECORD_OVERHEAD = 80
-"""Bytes of a record beside its value, generously."""
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+_ALONE = re.compile(r"\s*(?P<key>[^\s=:]+)\s*")
 _PAIR = re.compile(r"\s*(?P<key>[^\s=:]+)\s*[=:\s]\s*(?P<value>.*)")
 
 
-def properties(text: Any) -> dict[str, str]:
-    """Lines of a Java properties file (`java.util.Properties.load`), as OMB's drivers have them in a text: `=`, `:` or a blank behind the
-    key, and a line goes on behind a backslash."""
-    lines = re.sub(r"\\\n\s*", "", str(text or "")).splitlines()
-    found = (_PAIR.fullmatch(line) for line in lines if line.strip() and line.lstrip()[0] not in "#!")
-    return {match["key"]: match["value"].strip() for match in found if match is not None}
+def properties(text: Any) -> dict[str, tuple[str, int]]:
+    """Lines of a Java properties file (`java.util.Properties.load`), as OMB's drivers have them in a text, with the number of each from 0:
+    `=`, `:` or a blank behind the key, and a line goes on behind a backslash. A key alone has an empty value."""
+    found: dict[str, tuple[str, int]] = {}
+    lines = iter(enumerate(str(text or "").splitlines()))
+    for number, first in lines:
+        line = first
+        if not line.strip() or line.lstrip()[0] in "#!":
+            continue
+        # Two are one that is meant.
+        while (len(line) - len(line.rstrip("\\"))) % 2:
+            line = line[:-1] + next(lines, (0, ""))[1].lstrip()
+        match = _PAIR.fullmatch(line) or _ALONE.fullmatch(line)
+        if match is not None:
+            found[match["key"]] = (match.groupdict().get("value", "").strip(), number)
+    return found
 
 
 def is_access(name: str) -> bool:
     """True for a setting that says where a cluster is, or who is let in."""
     return name == "bootstrap.servers" or name.startswith(("ssl.", "sasl.", "security."))
+
+
+ONLY_PRODUCERS = frozenset({
+    "acks", "batch.size", "linger.ms", "buffer.memory", "compression.type", "delivery.timeout.ms", "max.request.size", "max.block.ms", "retries",
+    "key.serializer", "value.serializer", "partitioner.class", "enable.idempotence", "transactional.id", "transaction.timeout.ms",
+    "max.in.flight.requests.per.connection",
+})  # fmt: skip
+"""Settings that Kafka's consumer has not (`ProducerConfig`, Kafka 4.3)."""
 
 
 def producer_setting(produce: dict[str, Any], name: str, value: str) -> str | None:
@@ -71,11 +88,10 @@ def settle_batches(out: Imported, produce: dict[str, Any]) -> None:
         out.kept(f"batch.size={size}", f"topic: {{max.message.bytes: {2 * size}}}: its topics take them")
 
 
-def record_bytes(produce: dict[str, Any]) -> float:
-    """Of a record with what is beside its value, generously. Raises `BadInputError` where its payload cannot be used."""
+def check_payload(produce: dict[str, Any]) -> None:
+    """Raises `BadInputError` where its payload cannot be used."""
     if "payload" in produce:
         try:
-            return (Payload.model_validate(produce["payload"]).sizes.middle + RECORD_OVERHEAD) * 1.1
+            Payload.model_validate(produce["payload"]).sizes  # noqa: B018
         except (OSError, ValueError) as error:
             raise BadInputError(f"the payload cannot be used: {error}", "Name a file with contents of records.") from error
-    return (int(str(produce.get("record_size", "100 B")).split()[0]) + RECORD_OVERHEAD) * 1.1

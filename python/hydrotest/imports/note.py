@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,29 +23,33 @@ class Why(StrEnum):
 
     ONE_BROKER = "one-broker"
     ONE_NODE = "one-node"
+    OWN_KEYSPACE = "own-keyspace"
     CONNECTIONS = "connections"
-    READERS = "readers"
-    SUBSCRIPTIONS = "subscriptions"
+    PRODUCER_ALONE = "producer-alone"
     MEMBERS = "members"
     IDLE = "idle"
     GROUP_OF_ALL = "group-of-all"
     CHECKED = "checked"
     KEPT_UP_WITH = "kept-up-with"
     BACKLOG = "backlog"
+    BACKLOG_THERE = "backlog-there"
     BACKLOG_RATE = "backlog-rate"
     NO_BACKLOG = "no-backlog"
     NO_READERS = "no-readers"
     OBJECTIVE = "objective"
     DRAIN_RATIO = "drain-ratio"
     PAYLOAD = "payload"
+    PAYLOAD_WHOLE = "payload-whole"
+    PAYLOAD_SIZE = "payload-size"
+    RANDOM_INSTEAD = "random-instead"
     PAYLOAD_MONOTONIC = "payload-monotonic"
     IN_TURN = "in-turn"
+    STAMP_IN_HEADER = "stamp-in-header"
     KEYS = "keys"
     NAME_ONLY = "name-only"
     OF_THE_CLUSTER = "of-the-cluster"
     CLIENT_SETTING = "client-setting"
     TOPIC_SETTING = "topic-setting"
-    GROUPS = "groups"
     SET_BY_US = "set-by-us"
     NOT_IN_FORCE = "not-in-force"
     SESSION = "session"
@@ -75,10 +78,15 @@ class Why(StrEnum):
     ONE_SCENARIO = "one-scenario"
     ALL_ROWS = "all-rows"
     CONSISTENCY = "consistency"
+    ONE_CENTER = "one-center"
+    NOTHING = "nothing"
+    ONE_PHASE = "one-phase"
+    EACH_ROW_ONCE = "each-row-once"
+    ONE_FILLS = "one-fills"
+    ONE_LEVEL = "one-level"
     ERRORS = "errors"
     LATE_START = "late-start"
     COLUMN_TYPE = "column-type"
-    READER_ALONE = "reader-alone"
     NO_RATE_LIMIT = "no-rate-limit"
     OPEN_LOOP = "open-loop"
     WINDOWS = "windows"
@@ -133,28 +141,6 @@ class Aim:
     """The objective, where the source has none."""
 
 
-RATE_LEAST = 100_000
-"""Operations a second that are allowed where the definition asks for fewer, or for as many as there can be."""
-LONGER_S = 300
-"""Further seconds at that rate: warm-up, and what is not removed yet."""
-
-
-def allow(out: Imported, aim: Aim, rate: float, each_bytes: float, seconds: float, copies: int = 1, partitions: int | None = None) -> None:
-    """What the definition takes of a cluster that is there already: it stands in the file, and in the plan that `check --contact` prints."""
-    if not aim.attach:
-        return
-    (one,) = out.experiment["systems"].values()
-    most, per_s = one["most"], max(rate, RATE_LEAST) * 1.05
-    most |= {
-        "rate": round(per_s),
-        "bytes": f"{math.ceil(max(per_s * each_bytes / 1e6, 100))} MB/s",
-        "time": f"{round(seconds) + 2 * LONGER_S} s",
-    }
-    most["disk"] = f"{max(50, math.ceil(2 * per_s * each_bytes * (seconds + LONGER_S) * copies / 1e9))} GB"
-    if partitions is not None:
-        most["partitions"] = partitions
-
-
 def unlimited(out: Imported, aim: Aim, said: str, workload: str, test: dict[str, Any]) -> None:
     """A test without a rate limit; on a cluster that others use, the limit at an objective instead."""
     (kind,) = test
@@ -165,6 +151,12 @@ def unlimited(out: Imported, aim: Aim, said: str, workload: str, test: dict[str,
     else:
         out.experiment["tests"] = [test]
         out.kept(said, f"{kind}: {workload}" if kind == "saturated" else f"{kind}, counts: {test[kind]['counts']}")
+
+
+def make_views(out: Imported) -> str:
+    """Lets Cassandra make materialised views, which it does not by default; how that is written."""
+    out.experiment["systems"]["cassandra"].setdefault("config", {})["materialized_views_enabled"] = True
+    return ", config: {materialized_views_enabled: true}"
 
 
 def system(name: str, aim: Aim, heap: str) -> Mapping[str, Any]:

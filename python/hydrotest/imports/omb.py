@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import BadInputError
-from hydrotest.imports.kafka_settings import INGEST, record_bytes, settle_batches, settle_idempotence
-from hydrotest.imports.note import Aim, Imported, Why, allow, short, system
+from hydrotest.imports.allowance import allow
+from hydrotest.imports.kafka_settings import INGEST, settle_batches, settle_idempotence
+from hydrotest.imports.note import Aim, Imported, Why, short, system
 from hydrotest.imports.omb_driver import read_driver
 from hydrotest.imports.omb_readers import Readers
 from hydrotest.imports.omb_tests import LATER, make_tests
@@ -43,11 +44,7 @@ def import_omb(workload: Path, driver: Path | None, aim: Aim) -> Imported:
     settle_batches(out, produce)
     make_tests(lined, out, readers, aim)
     out.notes.sort(key=lambda note: (note.line is None, note.file != workload.name, note.line or 0))
-    soak = out.experiment["tests"][0].get("soak", {"rates": {INGEST: 0}, "duration": "60 s"})
-    partitions = produce.get("topics", 1) * produce.get("partitions", 1)
-    allow(
-        out, aim, soak["rates"][INGEST], record_bytes(produce), int(soak["duration"].split()[0]), produce.get("replication", 1), partitions
-    )
+    allow(out, aim)
     return out
 
 
@@ -63,15 +60,28 @@ class _Workload:
         self.lined = lined
         self.out = out
         self.produce = produce
+        self.file = self._file()
+        """That of the payload, where it is read and is here."""
         self.readers: dict[str, Callable[[Any, dict[str, Any]], None]] = {
             "name": self._name, "topics": self._topics, "partitionsPerTopic": self._partitions, "messageSize": self._size,
             "useRandomizedPayloads": self._randomised, "randomBytesRatio": self._ratio, "randomizedPayloadPoolSize": self._pool,
             "payloadFile": self._payload, "keyDistributor": self._keys, "producersPerTopic": self._producers,
         }  # fmt: skip
 
+    def _file(self) -> Path | None:
+        named = self.lined.values.get("payloadFile")
+        if not isinstance(named, str) or not named or self.lined.flag("useRandomizedPayloads"):
+            return None
+        # That tool is called in the folder above that of its workloads.
+        own = self.lined.file.resolve().parent
+        folders = (Path(), own, own.parent)
+        return next((folder / named for folder in folders if (folder / named).is_file()), None)
+
     def read(self) -> None:
         for key, value in self.lined.values.items():
-            if key in self.readers:
+            if value is None and key in LATER:
+                self.out.kept(f"{key}: null", "as if it were not there", **self.lined.where(key))
+            elif key in self.readers:
                 self.readers[key](value, self.lined.where(key))
             elif key not in LATER:
                 self.out.left_out(
@@ -92,12 +102,21 @@ class _Workload:
 
     def _size(self, value: Any, where: dict[str, Any]) -> None:
         size = self.lined.whole("messageSize")
-        self.produce["record_size"] = f"{size} B"
-        self.out.kept(f"messageSize: {value}", f"record_size: {size} B", **where)
+        if self.file is None:
+            self.produce["record_size"] = f"{size} B"
+            self.out.kept(f"messageSize: {value}", f"record_size: {size} B", **where)
+        elif (there := self.file.stat().st_size) == size:
+            self.out.kept(f"messageSize: {value}", "payload, whole", **where)
+        else:
+            self.out.changed(f"messageSize: {value}", f"payload, whole: {there} B", Why.PAYLOAD_SIZE, **where)
 
     def _randomised(self, value: Any, where: dict[str, Any]) -> None:
-        if value:
-            share = 1 - (self.lined.number("randomBytesRatio", 1.0) or 0.0)
+        if self.lined.flag("useRandomizedPayloads"):
+            ratio = self.lined.number("randomBytesRatio", 1.0) or 0.0
+            if ratio > 1:
+                raise BadInputError(f"randomBytesRatio is {ratio:g}", "Write a share from 0 to 1.", file=self.lined.file,
+                                    line=self.lined.line("randomBytesRatio"))  # fmt: skip
+            share = 1 - ratio
             self.produce["compressible"] = round(share, 6)
             self.out.kept(f"useRandomizedPayloads: {value}", f"compressible: {share:g}", **where)
         else:
@@ -110,14 +129,22 @@ class _Workload:
         self.out.left_out(f"randomizedPayloadPoolSize: {value}", Why.CLIENT_SETTING, **where)
 
     def _payload(self, value: Any, where: dict[str, Any]) -> None:
-        if value:
-            self.out.left_out(f"payloadFile: {value}", Why.PAYLOAD, **where)
+        if self.file is not None:
+            self.produce["payload"] = {"file": str(self.file), "form": "whole", "stamp": "header"}
+            self.out.changed(
+                f"payloadFile: {value}", f"payload: {{file: {self.file}, form: whole, stamp: header}}", Why.STAMP_IN_HEADER, **where
+            )
+        elif value:
+            why = Why.RANDOM_INSTEAD if self.lined.flag("useRandomizedPayloads") else Why.PAYLOAD_WHOLE
+            self.out.left_out(f"payloadFile: {value}", why, **where)
+        else:
+            self.out.kept("payloadFile", "no file", **where)
 
     def _keys(self, value: Any, where: dict[str, Any]) -> None:
         shapes = {"RANDOM_NANO": f"uniform(0, {KEYS})", "KEY_ROUND_ROBIN": f"sequential(0, {KEYS})"}
-        if value in shapes:
-            self.produce["key"] = shapes[value]
-            self.out.changed(f"keyDistributor: {value}", f"key: {shapes[value]}", Why.KEYS, **where)
+        if str(value) in shapes:
+            self.produce["key"] = shapes[str(value)]
+            self.out.changed(f"keyDistributor: {value}", f"key: {shapes[str(value)]}", Why.KEYS, **where)
         elif value == "NO_KEY":
             self.out.kept(f"keyDistributor: {value}", "no key", **where)
         else:

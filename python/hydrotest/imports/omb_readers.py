@@ -13,8 +13,6 @@ from hydrotest.spec.kafka_group import OWN_SETTINGS, SESSION_S, SESSION_S_MAX, S
 READERS, DRAIN = "readers", "drain"
 MEMBERS_MAX = 16
 """Members of all groups together: each is a JVM, where that tool has a thread."""
-SUBSCRIPTIONS_MAX = 3
-"""Readers of ours that read everything each, on a cluster that others use."""
 FETCH_BYTES = 50 << 20
 """Kafka's default of `fetch.max.bytes`."""
 BESIDE_FETCHES = 28 << 20
@@ -26,7 +24,7 @@ REMOTE_ASSIGNORS = ("uniform", "range")
 
 
 class Readers:
-    """The groups, or the readers of ours, of an experiment."""
+    """The groups of an experiment, and the readers of ours that check records."""
 
     def __init__(self, lined: Lined, out: Imported, produce: dict[str, Any], aim: Aim) -> None:
         self.lined = lined
@@ -42,9 +40,19 @@ class Readers:
         self.consumers = lined.whole("consumerPerSubscription")
 
     @property
+    def are_asked_for(self) -> bool:
+        """True if anybody is to read."""
+        return self.subscriptions > 0 and self.consumers > 0
+
+    @property
     def has_groups(self) -> bool:
-        """True if groups of Kafka's own consumer read."""
-        return not self.aim.attach and self.subscriptions > 0 and self.consumers > 0
+        """True if groups of Kafka's own consumer read. A search on a cluster that others use is of the producer alone."""
+        return self.are_asked_for and not (self.aim.attach and not self.lined.number("producerRate", 0))
+
+    @property
+    def groups(self) -> int:
+        """How many read everything."""
+        return int(self.group.get("groups", 0))
 
     @property
     def session_s(self) -> float:
@@ -66,14 +74,15 @@ class Readers:
 
     def settle(self, *, has_driver: bool) -> None:
         """Makes the workloads that read, when the driver is read, if there is one."""
-        if "isolation.level" in self.given and self._isolation(*self.given["isolation.level"]):
+        is_read = self.has_groups or bool(self.lined.number("producerRate", 0))
+        if is_read and "isolation.level" in self.given and self._isolation(*self.given["isolation.level"]):
             del self.given["isolation.level"]
         if self.has_groups:
             self.out.experiment["workloads"][READERS] = self.group
             self._settings(has_driver=has_driver)
             self._members()
         else:
-            self._readers_of_ours()
+            self._nobody()
 
     def _isolation(self, value: str, where: dict[str, Any]) -> bool:
         if value in ("read_committed", "read_uncommitted"):
@@ -81,19 +90,15 @@ class Readers:
             self.out.kept(f"isolation.level={value}", f"isolation: {value}", **where)
         return "isolation" in self.group
 
-    def _readers_of_ours(self) -> None:
+    def _nobody(self) -> None:
+        why = Why.PRODUCER_ALONE if self.are_asked_for else Why.NO_READERS
         for name, (value, where) in self.given.items():
-            self.out.left_out(f"{name}={hidden(name, value)}", Why.OF_THE_CLUSTER if is_access(name) else Why.GROUPS, **where)
-        readers = min(self.subscriptions, SUBSCRIPTIONS_MAX) if self.consumers else 0
-        for _ in range(readers):
-            self.add_drain()
-        if "subscriptionsPerTopic" in self.lined.values:
-            said, where = f"subscriptionsPerTopic: {self.subscriptions}", self.lined.where("subscriptionsPerTopic")
-            why = Why.SUBSCRIPTIONS if readers < self.subscriptions else Why.GROUPS
-            (self.out.changed(said, f"{readers} kafka-consume", why, **where) if readers else self.out.kept(said, "no reader", **where))
-        if "consumerPerSubscription" in self.lined.values:
-            said, where = f"consumerPerSubscription: {self.consumers}", self.lined.where("consumerPerSubscription")
-            (self.out.changed(said, "one reader", Why.READERS, **where) if readers else self.out.kept(said, "no reader", **where))
+            self.out.left_out(f"{name}={hidden(name, value)}", Why.OF_THE_CLUSTER if is_access(name) else why, **where)
+        for key, asked in (("subscriptionsPerTopic", self.subscriptions), ("consumerPerSubscription", self.consumers)):
+            if key in self.lined.values and self.are_asked_for:
+                self.out.left_out(f"{key}: {asked}", why, **self.lined.where(key))
+            elif key in self.lined.values:
+                self.out.kept(f"{key}: {asked}", "no reader", **self.lined.where(key))
 
     def _members(self) -> None:
         """How many groups and members there are. A group of that tool reads one topic; here each reads all of them."""

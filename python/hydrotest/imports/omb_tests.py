@@ -72,7 +72,7 @@ def _backlog(lined: Lined, out: Imported, readers: Readers, rate: float, aim: Ai
             out.left_out(drained, Why.NO_BACKLOG, **lined.where("backlogDrainRatio"))
         return []
     if not readers.has_groups or not rate:
-        why = Why.READER_ALONE if aim.attach else Why.BACKLOG_RATE if readers.has_groups else Why.NO_READERS
+        why = Why.BACKLOG_RATE if readers.are_asked_for else Why.NO_READERS
         out.left_out(said, why, **where)
         if ratio is not None:
             out.left_out(drained, why, **lined.where("backlogDrainRatio"))
@@ -87,7 +87,9 @@ def _backlog(lined: Lined, out: Imported, readers: Readers, rate: float, aim: Ai
         "down": f"{down_s} s", "duration": f"{BEFORE_S + down_s + max(AFTER_S_MIN, CATCH_UP * down_s)} s",
     }  # fmt: skip
     ours = f"fault: {action} {members_service(READERS)} for {down_s} s"
-    if down_s < asked_s:
+    if down_s < asked_s and aim.attach:
+        out.changed(said, ours, Why.BACKLOG_THERE, **where)
+    elif down_s < asked_s:
         fault["cold"] = True
         out.changed(said, f"{ours}, cold", Why.BACKLOG, **where)
     else:

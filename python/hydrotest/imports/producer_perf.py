@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import BadInputError
-from hydrotest.imports.kafka_settings import INGEST, producer_setting, record_bytes, settle_batches, settle_idempotence
-from hydrotest.imports.note import Aim, Imported, Why, allow, system, unlimited
+from hydrotest.imports.allowance import allow
+from hydrotest.imports.kafka_settings import INGEST, check_payload, producer_setting, settle_batches, settle_idempotence
+from hydrotest.imports.note import Aim, Imported, Why, system, unlimited
 
 DURATION_S = (10, 600)
 """Shortest and longest level that is made of a number of records."""
@@ -47,6 +48,8 @@ def import_producer_perf(text: str, aim: Aim) -> Imported:
     settle_idempotence(out, produce)
     settle_batches(out, produce)
     _tests(given, out, aim)
+    check_payload(produce)
+    allow(out, aim)
     return out
 
 
@@ -132,7 +135,6 @@ def _tests(given: dict[str, list[str]], out: Imported, aim: Aim) -> None:
     if rate > 0:
         seconds = min(max(round(count / rate) if count else DURATION_S[0], DURATION_S[0]), DURATION_S[1])
         out.experiment["tests"] = [{"levels": {"workload": INGEST, "rates": [rate], "duration": f"{seconds} s"}}]
-        allow(out, aim, rate, record_bytes(out.experiment["workloads"][INGEST]), seconds)
         out.kept(f"--throughput {throughput}", f"levels, rates: [{rate:g}]")
         if records:
             out.changed(f"--num-records {records}", f"duration: {seconds} s", Why.COUNT_AS_TIME)

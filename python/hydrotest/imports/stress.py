@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 from hydrotest.errors import BadInputError
-from hydrotest.imports.note import Aim, Imported, Why, allow, hidden, system, unlimited
+from hydrotest.imports.allowance import allow
+from hydrotest.imports.note import Aim, Imported, Why, hidden, system, unlimited
 from hydrotest.imports.producer_perf import words_of
 from hydrotest.imports.stress_counters import ADD, LOOK, settle_counters
 from hydrotest.imports.stress_insert import OPTIONS
@@ -18,8 +19,6 @@ COMMANDS: dict[str, dict[str, float]] = {
     "write": {"write": 1}, "read": {"read": 1}, "mixed": {"write": 1, "read": 1}, "counter_write": {ADD: 1}, "counter_read": {LOOK: 1},
 }  # fmt: skip
 MIX, COUNTERS = ("write", "read"), (ADD, LOOK)
-ROW_BYTES, LEVEL_S = 400, 60
-"""Of the default row with what Cassandra adds, and of a level, generously."""
 THREADS = [16, 64]
 """Numbers in flight where the command line has none: cassandra-stress raises its threads step by step then."""
 ROWS = 1_000_000
@@ -47,6 +46,10 @@ def import_stress(text: str, aim: Aim) -> Imported:
     own = " ".join(groups.pop("", []))
     weights: dict[str, float] = {}
     if command == "user":
+        if aim.attach:
+            raise BadInputError(
+                "on a ring that is there already only the default table is written: its size is known", "Leave --attach out."
+            )
         read_user(own, out, store, _beside(groups, out))
     else:
         weights = _weights(command, own, out)
@@ -60,19 +63,19 @@ def import_stress(text: str, aim: Aim) -> Imported:
         settle_counters(weights, added[1] if added else None, out, store)
     if "tests" not in out.experiment:
         unlimited(out, aim, "no -rate", STORE, {"concurrency": {"workload": STORE, "counts": THREADS}})
-    _settle_length(own, out, aim)
+    _settle_length(own, out)
     _settle_level(out, store, aim)
+    allow(out, aim)
     return out
 
 
-def _settle_length(own: str, out: Imported, aim: Aim) -> None:
+def _settle_length(own: str, out: Imported) -> None:
     """`duration=` of a rate that is kept."""
     match = re.search(r"duration=([0-9]+)([smh])", own)
     (test,) = out.experiment["tests"]
     if match is not None and "levels" in test:
         seconds = int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
         test["levels"]["duration"] = f"{max(seconds, 5)} s"
-        allow(out, aim, max(test["levels"]["rates"]), ROW_BYTES, seconds)
         out.kept(f"duration={match[1]}{match[2]}", f"duration: {max(seconds, 5)} s")
     elif match is not None:
         out.changed(f"duration={match[1]}{match[2]}", "each number in flight for a window", Why.WINDOWS)
@@ -218,7 +221,6 @@ def _rate(text: str, said: str, out: Imported, aim: Aim) -> None:
         rate = number(given[1])
         out.experiment["tests"] = [{"levels": {"workload": STORE, "rates": [rate]}}]
         out.experiment["objectives"] = {STORE: {"p99": aim.p99}}
-        allow(out, aim, rate, ROW_BYTES, LEVEL_S)
         # throttle= counts times from the send; ours are from the schedule.
         part = f"-rate {given[0]}"
         (out.kept(part, f"levels, rates: [{rate}]") if fixed else out.changed(part, f"levels, rates: [{rate}]", Why.LATE_START))
@@ -260,7 +262,7 @@ def _schema(text: str, out: Imported, store: dict[str, Any], aim: Aim) -> None:
     if copies and max(copies) > 1 and not aim.attach:
         out.changed(said, "replication: 1", Why.ONE_NODE)
     elif len(copies) > 1:
-        out.left_out(said, Why.NO_COUNTERPART)
+        out.left_out(said, Why.ONE_CENTER)
     elif copies:
         store["replication"] = max(copies)
         out.kept(said, f"replication: {max(copies)}")

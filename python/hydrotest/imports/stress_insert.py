@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,9 +90,12 @@ def _update(table: Table) -> str:
     return f"UPDATE {table.name} SET {', '.join(sets)} WHERE {where}" if sets else ""
 
 
-def tell(given: Mapping[str, Any], batch: Batch, statement: Mapping[str, Any] | None, out: Imported, where: Mapping[str, Any]) -> None:
-    """What became of each key of the section `insert`."""
+def note_insert(
+    given: Mapping[str, Any], batch: Batch, statement: Mapping[str, Any] | None, out: Imported, place: Callable[[str], Mapping[str, Any]]
+) -> None:
+    """What became of each key of the section `insert`; `place`: where one stands."""
     for key, value in given.items():
+        where = place(key)
         said = f"insert: {key}: {value}"
         is_usual = str(value).lower().replace(" ", "") == "fixed(1)"
         if key == "condition":

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from hydrotest.errors import BadInputError
-from hydrotest.imports.note import Imported, Why, shown
-from hydrotest.imports.stress_insert import FILL, INSERT, batch_of, statements_of, tell
+from hydrotest.imports.note import Imported, Why, make_views, shown
+from hydrotest.imports.stress_insert import FILL, INSERT, batch_of, note_insert, statements_of
 from hydrotest.imports.stress_rows import Rows, rows_of
-from hydrotest.imports.stress_table import SIZED, Column, is_type, read_table, without_comments
+from hydrotest.imports.stress_table import SIZED, VIEW, Column, is_type, read_table, without_comments
 from hydrotest.imports.stress_words import Drawn, distribution, weight_of
 from hydrotest.imports.yaml_lines import Lined, read_lined
 
@@ -49,6 +49,16 @@ def read_user(text: str, out: Imported, store: dict[str, Any], options: Options)
     _Profile(read_lined(Path(profile[1]), "profile"), out, store, weights, options).read()
 
 
+_QUALIFIED = re.compile(r"create\s+table\s+(?:if\s+not\s+exists\s+)?(\"?\w+\"?)\s*\.", re.IGNORECASE)
+
+
+def _keyspace(values: Mapping[str, Any]) -> str:
+    """The names of the profile's keyspace, as a pattern: what it says, and what stands before its table."""
+    qualified = _QUALIFIED.search(str(values.get("table_definition", "")))
+    names = {str(values.get("keyspace") or ""), qualified[1] if qualified else ""} - {""}
+    return "(?:" + "|".join(sorted({re.escape(form) for name in names for form in (name, f'"{name}"')})) + ")" if names else "(?!)"
+
+
 class _Profile:
     """A profile: table, columns, insert, queries."""
 
@@ -59,7 +69,8 @@ class _Profile:
         self.store = store
         self.weights = weights
         self.options = options
-        self.extras = [" ".join(without_comments(str(one)).split()).rstrip("; ") for one in lined.values.get("extra_definitions") or ()]
+        self.keyspace = _keyspace(lined.values)
+        self.extras = [self._unqualified(without_comments(str(one))) for one in lined.values.get("extra_definitions") or ()]
         self.queries: Mapping[str, Any] = lined.values.get("queries") or {}
         try:
             self.table = read_table(str(lined.values.get("table_definition", "")), self.extras)
@@ -85,7 +96,8 @@ class _Profile:
             if name not in self.table.written:
                 self.out.left_out(f"{name} {column.kind}", Why.COLUMN_TYPE, **self.lined.where("table_definition"))
         if self.extras:
-            self.out.kept("extra_definitions", "table", **self.lined.where("extra_definitions"))
+            views = make_views(self.out) if any(VIEW.match(one) for one in self.extras) else ""
+            self.out.kept("extra_definitions", f"table{views}", **self.lined.where("extra_definitions"))
         self._statements()
         self._values()
         for key in self.lined.values:
@@ -93,7 +105,7 @@ class _Profile:
                 case "keyspace" | "table" | "specname":
                     self.out.left_out(key, Why.NAME_ONLY, **self.lined.where(key))
                 case "keyspace_definition":
-                    self.out.changed(key, "strategy, replication", Why.ONE_NODE, **self.lined.where(key))
+                    self.out.changed(key, "strategy, replication", Why.OWN_KEYSPACE, **self.lined.where(key))
                 case "table_definition" | "extra_definitions" | "columnspec" | "queries" | "insert":
                     pass
                 case _:
@@ -117,14 +129,18 @@ class _Profile:
                     statements[INSERT]["batch"] = {"rows": batch.rows, "kind": batch.kind}
             self.out.kept(f"insert={self.weights.get(INSERT, 0):g}", "statements.insert", **self.lined.where("insert"))
             self._appended()
-        tell(given, batch, statements.get(INSERT), self.out, self.lined.where("insert"))
+        note_insert(given, batch, statements.get(INSERT), self.out, self._of_insert)
         for query, weight in self.weights.items():
             if query != INSERT:
                 statements[_name(query)] = {"cql": self._query(query), "weight": weight}
         for query in self.queries:
             if query not in self.weights:
-                self.out.left_out(f"queries.{query} (not in ops)", Why.NAME_ONLY, **self.lined.where("queries"))
+                self.out.left_out(f"queries.{query} (not in ops)", Why.NAME_ONLY, **self.lined.where("queries", query))
         self.store["statements"] = statements
+
+    def _of_insert(self, key: str) -> dict[str, Any]:
+        """Where a key of the section stands; one of the command line nowhere."""
+        return {} if key in self.options.insert else self.lined.where("insert", key)
 
     def _appended(self) -> None:
         """Collections that grow there."""
@@ -136,12 +152,16 @@ class _Profile:
         given = self.queries.get(query)
         if given is None:
             raise BadInputError(f"the profile has no query {query!r}", f"It has {', '.join(self.queries) or 'none'}.", file=self.lined.file)
-        where = self.lined.where("queries")
+        where = self.lined.where("queries", query)
         if given.get("fields", "multirow" if self.rows.is_several else "samerow") == "multirow":
             self.out.changed(f"queries.{query}: fields: multirow", f"statements.{_name(query)}", Why.MULTIROW, **where)
         else:
             self.out.kept(f"queries.{query}", f"statements.{_name(query)}", **where)
-        return " ".join(str(given["cql"]).split()).rstrip("; ")
+        return self._unqualified(str(given["cql"]))
+
+    def _unqualified(self, cql: str) -> str:
+        """On one line, without the profile's keyspace: hydrotest uses one of its own."""
+        return re.sub(rf"(?<![\w.\"]){self.keyspace}\s*\.\s*", "", " ".join(cql.split()).rstrip("; "), flags=re.IGNORECASE)
 
     def _rows(self) -> Rows:
         """Rows of partitions, by `cluster` of the columns, and the population of the partition key."""
@@ -168,13 +188,13 @@ class _Profile:
         values = dict(self.rows.values)
         if self.options.population is not None:
             self._tell_population(self.options.said, self.options.population, {})
-        for spec in self.specs:
+        for number, spec in enumerate(self.specs):
             name = self._named(spec)
             column = self.table.columns.get(name)
             if column is None or not column.is_made or not (column.is_plain or column.is_collection or column.base == "vector"):
-                self.out.left_out(f"columnspec {name}", Why.COLUMN_TYPE, **self.lined.where("columnspec"))
+                self.out.left_out(f"columnspec {name}", Why.COLUMN_TYPE, **self.lined.where("columnspec", number))
                 continue
-            self._column(name, column, spec, values)
+            self._column(name, column, spec, values, self.lined.where("columnspec", number))
         self._usual(values)
         for name in sorted(self.rows.narrow):
             self.out.changed(f"{name} {self.table.columns[name].kind}", f"values: {shown({name: values[name]})}", Why.NARROW,
@@ -192,9 +212,8 @@ class _Profile:
         else:
             self._told(said, ours, drawn, where)
 
-    def _column(self, name: str, column: Column, spec: Mapping[str, Any], values: dict[str, Any]) -> None:
+    def _column(self, name: str, column: Column, spec: Mapping[str, Any], values: dict[str, Any], where: dict[str, Any]) -> None:
         """Takes over what the profile says of a column."""
-        where = self.lined.where("columnspec")
         is_by_row = name in self.rows.values
         if "cluster" in spec:
             self._cluster(name, f"columnspec {name}: cluster: {spec['cluster']}", where)

@@ -115,6 +115,9 @@ def read_table(definition: str, extras: Sequence[str]) -> Table:
     return Table(_CREATE_TABLE.sub(r"\1\2", text, count=1), found[2], columns, tuple(partition), tuple(clustering))
 
 
+VIEW = re.compile(r"create\s+materialized\s+view\b", re.IGNORECASE)
+
+
 def is_type(definition: str) -> bool:
     """True for a CREATE TYPE."""
     return _CREATE_TYPE.match(definition) is not None

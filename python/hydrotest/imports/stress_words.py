@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from hydrotest.errors import BadInputError
+from hydrotest.spec.distribution import INVERTED, INVERTIBLE
 
 DISTRIBUTIONS = ("fixed", "seq", "uniform", "gaussian", "gauss", "normal", "norm", "exp", "extr", "extreme", "qextr", "qextreme", "quantized",
                  "aqextr", "aqextreme", "weibull", "power")  # fmt: skip
@@ -30,11 +31,13 @@ class Drawn:
     """In it."""
     extras: tuple[float, ...] = ()
     """What stands behind the ends of the range."""
+    inverted: bool = False
+    """Counted from the other end, as there (`OptionDistribution.Inverted`)."""
 
     @property
     def text(self) -> str:
         """Of numbers; the second end is not in the range."""
-        return f"{self.shape}({self.low}, {self.high + 1}{''.join(f', {extra:.10g}' for extra in self.extras)})"
+        return f"{INVERTED * self.inverted}{self.shape}({self.low}, {self.high + 1}{''.join(f', {extra:.10g}' for extra in self.extras)})"
 
     @property
     def sizes(self) -> str:
@@ -42,7 +45,7 @@ class Drawn:
         low = max(self.low, 1)
         extras = [f", {extra:.10g}" if self.shape == "weibull" else f", {max(round(extra), 1)} B" for extra in self.extras]
         shape = "uniform" if self.shape == "sequential" else self.shape
-        return f"{shape}({low} B, {max(self.high, low)} B{''.join(extras)})"
+        return f"{INVERTED * self.inverted}{shape}({low} B, {max(self.high, low)} B{''.join(extras)})"
 
 
 def number(text: str) -> int:
@@ -66,9 +69,11 @@ def distribution(text: str) -> Drawn:
     low, high = number(low_text), number(high_text or low_text)
     shape = _SHAPES.get("extreme" if name in _QUANTIZED else name)
     extras = _extras(shape, low, high, [_real(one) for one in arguments[1:]])
-    if shape is None or extras is None or match["inverted"]:
+    if shape is None or extras is None:
         return Drawn("uniform" if shape != "gaussian" else shape, is_exact=False, low=low, high=high)
-    return Drawn(shape, name not in _QUANTIZED, low, high, extras)
+    # The others are the same from both ends, or count.
+    inverted = bool(match["inverted"]) and shape in INVERTIBLE
+    return Drawn(shape, name not in _QUANTIZED and not (match["inverted"] and shape == "sequential"), low, high, extras, inverted)
 
 
 def _real(text: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hydrotest.audit.checks.agreement import AGREE
 from hydrotest.audit.claim import Claim, Loop
 from hydrotest.audit.finding import Code, Finding
 from hydrotest.printed.figures import Printed
@@ -110,6 +111,10 @@ def worker_rate(claim: Claim) -> Iterator[Finding]:
         and claim.seconds is not None
         and claim.seconds.value > 0
     ):
+        # A task takes its bytes ÷ its rate, on average; the slowest takes longer, and the job no less than that.
+        task_s = claim.bytes_in_all.value / claim.worker_rate.value / claim.parallel if claim.worker_rate.value > 0 else 0.0
+        if task_s > claim.seconds.high * (1 + AGREE):
+            yield Finding(Code.TASKS_LONGER_THAN_JOB, {"task_s": task_s, "seconds": claim.seconds.value})
         yield Finding(Code.RATE_OF_ONE_WORKER, {
             "worker": claim.worker_rate.value, "parallel": claim.parallel, "product": claim.worker_rate.value * claim.parallel,
             "in_all": claim.bytes_in_all.value / claim.seconds.value,

@@ -19,8 +19,9 @@ LIFTED_MIN = 2.0
 def figures_are_finite(claim: Claim) -> Iterator[Finding]:
     """NaN, infinity, a negative figure; nothing counted."""
     named = {"rate": claim.rate, "seconds": claim.seconds, "count": claim.count, "errors": claim.errors,
+             "threads": None if claim.threads is None else Printed(claim.threads),
              **{f"{name}_ms": value for name, value in claim.latency_ms.items()}}  # fmt: skip
-    if any(one is not None and one.value == 0 for one in (claim.rate, claim.count)):
+    if any(one is not None and one.value == 0 for one in (claim.rate, claim.count, claim.seconds)):
         yield Finding(Code.NOTHING_MEASURED, {"errors": claim.errors.value} if claim.errors else {})
         return
     for name, figure in named.items():

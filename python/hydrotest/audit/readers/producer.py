@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import statistics
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ def claims(text: str) -> list[Claim]:
     found = []
     lines = list(RESULT.finditer(text))
     at = 0
-    for line, following in zip(lines, [*lines[1:], None], strict=True):
+    for line, following in itertools.zip_longest(lines, lines[1:]):
         if not line["steady"] and following is not None and following["steady"]:
             continue  # of both: its steady state counts
         given = options(text[: line.start()], CALLED)

@@ -145,6 +145,10 @@ def _megabytes(row: Row) -> tuple[Printed | None, Printed | None]:
 
 
 def _pairs(row: Row) -> Iterator[Pair]:
+    for name in sorted(set(LATENCIES.values())):
+        same = [key for key in row.cells if _latency_key(key) == name]
+        figures = [figure for key in same if (figure := row.figure(key)) is not None]
+        yield from (Pair(" and ".join(same), figures[0], other) for other in figures[1:])
     for key in row.cells:
         if key.endswith(ELSEWHERE):
             first, second = row.figure(key.removesuffix(ELSEWHERE)), row.figure(key)

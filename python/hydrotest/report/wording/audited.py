@@ -80,6 +80,10 @@ def finding_words(finding: Finding) -> Said:
             return Said(
                 f"rate × mean latency is {of['in_flight']:,.4g} operations in flight; the client has {of['threads']:,.0f} threads",
                 "A thread has one operation in flight: rate or mean is wrong, or there were more clients than are named.")  # fmt: skip
+        case Code.TASKS_LONGER_THAN_JOB:
+            return Said(
+                f"by its bytes and its rate a task took {of['task_s']:,.4g} s on average, and the whole job {of['seconds']:,.4g} s",
+                "One of the three is wrong, or of another run.")  # fmt: skip
         case Code.CLIENT_SET_RATE:
             return Said(
                 f"rate × mean latency is {of['in_flight']:,.4g} operations in flight, and the client has {of['threads']:,.0f} threads: the client set this rate",
