@@ -21,6 +21,7 @@ from hydrotest.catalogue.machine import Machine, Price
 from hydrotest.catalogue.machines import selected, shipped
 from hydrotest.cli.entry import main
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_REFUSED, BadInputError
+from hydrotest.predict.bought import bought
 from hydrotest.predict.change import read_change
 from hydrotest.predict.known import Known
 from hydrotest.predict.needs import Ask
@@ -28,6 +29,7 @@ from hydrotest.predict.plan import Plan, Reason
 from hydrotest.predict.predict import Question, answered
 from hydrotest.predict.size import size
 from hydrotest.report.figures.alone import plans_page
+from hydrotest.report.size import bought_sheet
 from hydrotest.spec.kafka_produce import KafkaProduce
 from tests.test_predict import EXACT, FILE, TRUE, cores, experiment, known
 from tests.test_predict_latency import both
@@ -57,6 +59,22 @@ def needed(rate: float, hosts: int) -> float:
     spec = SPEC
     assert spec is not None
     return cores(TRUE, ProduceLaw().work(spec, Load(rate, False, hosts, on_busiest=True)).drivers)
+
+
+def test_twice_the_limit_has_a_price_where_the_law_bears_it() -> None:
+    """The cheapest of what `size` finds for it, with a host lost where copies allow that."""
+    run = replace(known(TRUE), limits={"small": 400_000.0})
+    (found,) = bought(run, CARRIERS)
+    (plan, *_) = plans(run, {"small": 800_000.0}, lost="none")
+    assert (found.plan, found.lost) == (plan, "none")
+    assert bought_sheet([found]).rows[0][:2] == ["small", "800,000"]
+    # Nothing is said of what the runs do not bear.
+    far = replace(run, limits={"small": 4e8})
+    assert bought(far, CARRIERS) == []
+    with pytest.raises(BadInputError, match="no price"):
+        bought(run, [replace(one, prices=()) for one in CARRIERS])
+    copied = replace(known(TRUE, text=FILE.replace("partitions: 6,", "partitions: 6, replication: 2,")), limits={"small": 1_500_000.0})
+    assert bought(copied, CARRIERS) == []
 
 
 @pytest.fixture

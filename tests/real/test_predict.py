@@ -16,7 +16,7 @@ from hydrotest.predict.known import read_known
 from hydrotest.spec.load import load_experiment
 from hydrotest.store.folder import RunFolder
 
-pytestmark = [pytest.mark.real, pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")]
+pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.skipif(os.geteuid() != 0, reason="emulated hosts need root")]
 
 TEXT = """\
 name: calibrated

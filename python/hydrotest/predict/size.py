@@ -30,6 +30,10 @@ EACH = 6
 """Of each system, the cheapest machines that enter plans of several."""
 
 
+class TooFewCopiesError(BadInputError):
+    """Fewer copies are kept than may be lost."""
+
+
 def size(runs: Sequence[Known], ask: Ask) -> Size:
     """Plans by price, what was rejected though it would cost less, and where the ranking turns. Raises `BadInputError`."""
     now = asked(runs[0].experiment, runs[0].text, [], runs[0].path / layout.EXPERIMENT)
@@ -47,6 +51,16 @@ def size(runs: Sequence[Known], ask: Ask) -> Size:
             turns.append(Turn(times=times, machines=names, usd_h=more[0].usd_h if more else None))
     return Size(version=__version__, runs=[str(run.path) for run in runs], needs=dict(ask.needs), headroom=ask.headroom, lost=ask.lost, plans=plans,
                 rejected=rejected, turns=turns, looked_at=len(ask.machines), speed=ask.speed)  # fmt: skip
+
+
+def cheapest(runs: Sequence[Known], ask: Ask) -> Plan | None:
+    """The cheapest plan alone; None where a law does not bear the need, or no machine carries it. Raises `BadInputError`."""
+    bases, refused = _bases(runs, asked(runs[0].experiment, runs[0].text, [], runs[0].path / layout.EXPERIMENT), ask.needs)
+    if refused:
+        return None
+    _check(bases, ask)
+    plans, _ = _plans(bases, ask, with_rejected=False)
+    return plans[0] if plans else None
 
 
 def _bases(runs: Sequence[Known], now: Asked, needs: Mapping[str, float]) -> tuple[list[Basis], list[Refused]]:
@@ -90,8 +104,9 @@ def _check(bases: Sequence[Basis], ask: Ask) -> None:
         lost = {"none": 0, "host": 1, "zone": math.ceil(one.spec.copies / ask.zones)}[ask.lost]
         needed = one.copies_needed
         if lost and one.spec.copies - lost < needed:
-            raise BadInputError(f"{one.name} has {one.spec.copies} {'copy' if one.spec.copies == 1 else 'copies'} and needs {needed}: it does not survive a {ask.lost}",
-                                "Write `--survive none`, or measure it with more copies.")  # fmt: skip
+            kept = f"{one.spec.copies} {'copy' if one.spec.copies == 1 else 'copies'}"
+            raise TooFewCopiesError(f"{one.name} has {kept} and needs {needed}: it does not survive a {ask.lost}",
+                                    "Write `--survive none`, or measure it with more copies.")  # fmt: skip
     regions = {price.region for machine in ask.machines for price in machine.prices if price.region}
     if ask.wanted.region is not None and regions and ask.wanted.region not in regions:
         raise BadInputError(

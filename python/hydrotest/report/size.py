@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.text import Text
 
+from hydrotest.predict.bought import Bought
 from hydrotest.predict.plan import Plan, Reason, Rejected, Size
 from hydrotest.report.prediction import print_refused
 from hydrotest.report.printing import print_sheet, print_text
+from hydrotest.report.sections import Section
 from hydrotest.report.table import NONE, Table
 from hydrotest.report.wording.prediction import reason_words, resource_words
 from hydrotest.units import show_bytes, show_names, show_rate
@@ -52,6 +56,20 @@ def print_size(found: Size, console: Console) -> None:
         print_text("of some the price of their disks is not known: it is not counted", console)
     if any(part.is_far for plan in found.plans for part in plan.parts):
         print_text("some are more than four times what was measured, in cores or in hosts: how a system grows so far is not known", console)
+
+
+def bought_sheet(found: Sequence[Bought]) -> Table:
+    """What twice the limits would be bought with, for the report of a run."""
+    rows = []
+    for one in found:
+        machines, usd_h, usd_month, _, binds, _, _ = _row(one.plan)
+        rows.append([
+            one.workload, show_rate(one.needed), machines, usd_h, usd_month, f"{one.plan.usd_per_million[one.workload]:.3g}", binds,
+            f"{one.headroom:.0%} more; {LOST[one.lost]}",
+        ])  # fmt: skip
+    heads = ["workload", "twice the limit /s", "cheapest machines", "USD an hour", "USD a month", "USD per million", "binds", "carries"]
+    title = "What twice the limit would cost, where a vCPU is as fast as a core that was measured"
+    return Table(title, heads, rows, Section.LIMITS, lead=("workload", "twice the limit /s", "cheapest machines", "USD a month", "carries"))
 
 
 def _plans_sheet(plans: list[Plan]) -> Table:

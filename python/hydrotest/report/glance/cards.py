@@ -201,8 +201,9 @@ def _of_levels(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Ca
     row = max(rows, key=lambda one: one.achieved)
     judged = [one for one in rows if one.accepted is not None]
     held = sum(one.accepted is True for one in judged)
-    notes = [f"{held} of {len(judged)} levels held."] if judged else [f"The highest of {len(rows)}." if len(rows) > 1 else "One level."]
-    return Card(workload, kind, "highest level", show_rate(row.achieved), "/s", notes=notes, gauge=gauge_of(row.latency_ms, bounds),
+    is_alone = len(rows) == 1
+    notes = [f"{held} of {len(judged)} levels held."] if judged else [] if is_alone else [f"The highest of {len(rows)}."]
+    return Card(workload, kind, "at its one level" if is_alone else "highest level", show_rate(row.achieved), "/s", notes=notes, gauge=gauge_of(row.latency_ms, bounds),
                 account=_account(summary, workload), section=Section.TRIALS, is_missed=held < len(judged))  # fmt: skip
 
 

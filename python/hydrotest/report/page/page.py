@@ -17,7 +17,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from hydrotest.analysis.limits.decided import Decided
+from hydrotest.catalogue.machines import shipped
 from hydrotest.kinds.registry import TESTS
+from hydrotest.predict.bought import bought
 from hydrotest.predict.known import read_known
 from hydrotest.predict.predict import Question, answered
 from hydrotest.predict.scores import shipped_scores
@@ -35,6 +37,7 @@ from hydrotest.report.page.tables import PageTable, page_table
 from hydrotest.report.prediction import outlook_sheet
 from hydrotest.report.sections import EVIDENCE, QUESTIONS, Section
 from hydrotest.report.sheets import sheets
+from hydrotest.report.size import bought_sheet
 from hydrotest.report.table import Table
 from hydrotest.report.topology import topology
 from hydrotest.report.usage import usage_figures
@@ -158,11 +161,12 @@ def _sections(folder: RunFolder, summary: Summary, kinds: dict[str, str], colors
 
 
 def _outlook(folder: RunFolder) -> list[Table]:
-    """Of a run that has calibrated: what more of its machines would bring."""
+    """Of a run that has calibrated: what more of its machines would bring, and what twice its limits would cost."""
     if not any(trial.purpose == Purpose.CALIBRATE and trial.status == "done" for trial in folder.trials()):
         return []
-    table = outlook_sheet(answered([read_known(folder.path, with_jobs=False)], Question([], {}), shipped_scores()))
-    return [table] if table.rows else []
+    run = read_known(folder.path, with_jobs=False)
+    tables = [outlook_sheet(answered([run], Question([], {}), shipped_scores())), bought_sheet(bought(run, list(shipped().values())))]
+    return [table for table in tables if table.rows]
 
 
 def _is_same(figure: Figure, table: Table) -> bool:
