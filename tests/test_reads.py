@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, get_args
 from unittest.mock import AsyncMock, Mock
 
+import polars as pl
 import pytest
 
-from hydrotest.analysis.integrity.reads import Reads, reads_of
+from hydrotest.analysis.integrity.reads import Reads, contended_by_workload, reads_of
 from hydrotest.analysis.summary import ROWS_ACCOUNTED, ROWS_BEGUN, UNKNOWN_ROWS, integrity_rows
 from hydrotest.report.missed_objectives import missed
 from hydrotest.report.narrative import integrity_sentence
@@ -50,6 +51,24 @@ def accounts(*loads: Load) -> list[Integrity]:
     return integrity_rows(trials, journal)
 
 
+def test_writes_that_met_others_are_counted_by_the_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two nodes count from what they had before; of two conditional workloads at once nobody knows whose they are."""
+    monkeypatch.setattr(
+        "hydrotest.analysis.integrity.reads.gauge_readings", lambda *_: [pl.Series([5.0, 9.0, 1.0, 2.0]), pl.Series([0.0, 2.0])]
+    )
+    run, own = Mock(), load(found() | {"conditional": ["put"]})
+
+    def of(*loads: Load) -> dict[str, int]:
+        return contended_by_workload(run, [Mock(loads=list(loads))])
+
+    # One of them was started again meanwhile.
+    assert of(own, load(found())) == {"del": 8}
+    assert of(own, own.model_copy(update={"workload": "other"})) == {}
+    assert of(load(found())) == {}
+    both = [Mock(loads=[own]), Mock(loads=[own, own.model_copy(update={"workload": "other"})])]
+    assert contended_by_workload(run, both) == {}
+
+
 def test_what_was_not_checked_is_summed_by_statement_and_reason() -> None:
     static = unchecked(4, what="values", reason="static", columns=["s"])
     first = load(found(rows=[unchecked(10, 3), static, unchecked(0, statement="never")]))
@@ -74,7 +93,7 @@ def test_contention_of_conditional_writes_is_told_by_statement() -> None:
     (row,) = accounts(timed_out, first)
     assert [one.written() for one in row.conditional] == [{"statement": "put", "answered": 200, "not_applied": 60, "timed_out": 4}]
     summary = summary_of(integrity=[row])
-    assert conditional_sheet(summary).rows == [["del", "put", "200", "140", "60", "70.0%", "4"]]
+    assert conditional_sheet(summary).rows == [["del", "put", "200", "140", "60", "70.0%", "4", "–"]]
     assert unchecked_sheet(summary).rows == []
 
 

@@ -75,4 +75,5 @@ def test_what_cannot_be_checked_is_not_and_the_rest_is(tmp_path: Path, start_run
     told = {name: row["conditional"] for name, row in accounts.items() if row.get("conditional")}
     # Of all of them, those that filled the table were applied.
     not_applied = accounts["lwt"]["not_applied"]["put"]
+    assert {name for name, row in accounts.items() if row["contended"] is not None} == {"lwt"}
     assert told == {"lwt": [{"statement": "put", "answered": not_applied + 1_000, "not_applied": not_applied, "timed_out": 0}]}

@@ -22,7 +22,7 @@ from hydrotest.analysis.by_test.profile import profile_rows
 from hydrotest.analysis.by_test.soak import soak_rows
 from hydrotest.analysis.dataflow.rows import dataflow_rows, query_rows, window_rows
 from hydrotest.analysis.demand.rows import demand_rows
-from hydrotest.analysis.integrity.reads import Reads, reads_by_workload
+from hydrotest.analysis.integrity.reads import Reads, contended_by_workload, reads_by_workload
 from hydrotest.analysis.integrity.views import view_accounts
 from hydrotest.analysis.limits.curves import curves
 from hydrotest.analysis.limits.decided import Decided
@@ -118,7 +118,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         given_rates=given_rates(run, experiment, trials, decided),
         curves=curves(run, experiment, trials),
         interference=interference,
-        integrity=integrity_rows(trials, journal, view_accounts(run, trials, journal)),
+        integrity=integrity_rows(trials, journal, view_accounts(run, trials, journal), contended_by_workload(run, trials)),
         groups=group_rows(experiment, trials),
         nearest=nearest_rows(run, trials, limit_rows),
         nearest_untold=untold_rows(trials),
@@ -207,10 +207,13 @@ def skipped(journal: list[dict[str, Any]]) -> list[Problem]:
 
 
 def integrity_rows(
-    trials: list[Trial], journal: list[dict[str, Any]], views: Mapping[str, list[ViewAccount]] = MappingProxyType({})
+    trials: list[Trial],
+    journal: list[dict[str, Any]],
+    views: Mapping[str, list[ViewAccount]] = MappingProxyType({}),
+    contended: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Integrity]:
     """The account of each workload over all its trials, warm-up included. Rows of a table are accounted for
-    once, at the end, from the scan in the journal. `views`: the accounts of each workload's views."""
+    once, at the end, from the scan in the journal. `views`: the accounts of each workload's views; `contended`: of conditional writes."""
     accounts: dict[tuple[str, Tenancy], list[RecordAccounting]] = defaultdict(list)
     for trial in trials:
         for load in trial.loads:
@@ -224,16 +227,20 @@ def integrity_rows(
             accounts[entry["workload"], "isolated"].append(accounted.get(entry["keyspace"], UNKNOWN_ROWS))
     # A workload's reads, like its table's rows, are accounted for once.
     reads = reads_by_workload(trials)
-    nothing = Reads(), list[ViewAccount]()
+    nothing = Reads(), list[ViewAccount](), None
     return [
         _integrity_row(
-            workload, tenancy, fates, *((reads.get(workload, Reads()), views.get(workload, [])) if tenancy == "isolated" else nothing)
+            workload,
+            tenancy,
+            fates,
+            *((reads.get(workload, Reads()), views.get(workload, []), contended.get(workload)) if tenancy == "isolated" else nothing),
         )
         for (workload, tenancy), fates in accounts.items()
     ]
 
 
-def _integrity_row(workload: str, tenancy: Tenancy, fates: list[RecordAccounting], reads: Reads, views: list[ViewAccount]) -> Integrity:
+def _integrity_row(workload: str, tenancy: Tenancy, fates: list[RecordAccounting], reads: Reads, views: list[ViewAccount],
+                   contended: int | None) -> Integrity:  # fmt: skip
     return Integrity(
         workload=workload, tenancy=tenancy, unit=fates[0].unit, trials=len(fates), sent=sum(one.sent for one in fates),
         acked=sum(one.acked for one in fates), seen=_sum(one.seen for one in fates), lost=_sum(one.lost for one in fates),
@@ -241,7 +248,7 @@ def _integrity_row(workload: str, tenancy: Tenancy, fates: list[RecordAccounting
         out_of_order=_sum(one.out_of_order for one in fates), unacked_present=_sum(one.unacked_present for one in fates),
         in_flight=_sum(one.in_flight for one in fates), checked_reads=reads.checked, missing_reads=reads.missing,
         corrupted_reads=reads.corrupted, unchecked=reads.unchecked, not_applied=reads.not_applied, conditional=reads.conditional,
-        views=views,
+        contended=contended, views=views,
     )  # fmt: skip
 
 

@@ -62,10 +62,12 @@ def conditional_sheet(summary: Summary) -> Table:
         [
             account.workload, row.statement, f"{row.answered:,}", f"{row.answered - row.not_applied:,}", f"{row.not_applied:,}",
             f"{1 - row.not_applied / row.answered:.1%}" if row.answered else NONE, f"{row.timed_out:,}",
+            NONE if account.contended is None else f"{account.contended:,}",
         ]
         for account in summary.integrity for row in account.conditional
     ]  # fmt: skip
-    return Table("Conditional writes", ["workload", "statement", "answered", "applied", "not applied", "share applied", "timed out"], rows)
+    heads = ["workload", "statement", "answered", "applied", "not applied", "share applied", "timed out", "of the workload: met others"]
+    return Table("Conditional writes", heads, rows)
 
 
 def reads_sentences(rows: Sequence[Integrity]) -> list[str]:

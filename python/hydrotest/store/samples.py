@@ -292,3 +292,11 @@ class Kept(Generic[Key]):
 
 
 _read: Kept[tuple[Path, int]] = Kept(KEPT_BYTES)
+
+
+def gauge_readings(folder: Path, prefix: str) -> Iterator[pl.Series]:
+    """The readings of each gauge of each service whose name begins so."""
+    for gauge in gauge_names(folder, prefix):
+        own = read_samples(folder, layout.GAUGE_SAMPLES, pl.col("gauge") == gauge, ["service", "wall_s", "value"])
+        for _, readings in own.sort("wall_s").group_by("service", maintain_order=True):
+            yield readings["value"]

@@ -110,4 +110,8 @@ class Integrity(Row):
         description="Conditional writes (LWT) whose condition did not hold, by statement: answered, but nothing written.",
     )
     conditional: list[Conditional] = Field(default_factory=list, description="Conditional writes (LWT), by statement.")
+    contended: Count | None = Field(
+        None,
+        description="Conditional writes that met others and began again, as the nodes count them; null: none were asked for, or it is not known.",
+    )
     views: list[ViewAccount] = Field(default_factory=list, description="Its materialised views, when its load was over.")

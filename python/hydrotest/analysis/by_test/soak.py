@@ -4,15 +4,13 @@ and segment deletion."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 from scipy import special
 
 from hydrotest.analysis.by_test.fault import STALL_OPERATIONS
@@ -28,7 +26,7 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
-from hydrotest.store.samples import gauge_names, read_in_parts, read_samples
+from hydrotest.store.samples import gauge_readings, read_in_parts
 from hydrotest.summary.base import Latency
 from hydrotest.summary.soak import Bucket, Drift, Growth, LevelChange, Soak, SoakService, SoakWorkload, Stall, Stretches
 
@@ -204,23 +202,15 @@ def _counters(run: RunFolder, trial: Trial) -> dict[str, float]:
     was seen."""
     folder = run.folder_of(trial)
     out: dict[str, float] = {}
-    for own in _readings_of(folder, COMPACTED):
+    for own in gauge_readings(folder, COMPACTED):
         out["cassandra_compacted_bytes"] = out.get("cassandra_compacted_bytes", 0.0) + float(own[-1] - own[0])
-    for own in _readings_of(folder, SEGMENTS):
+    for own in gauge_readings(folder, SEGMENTS):
         # A reading is the number of segments now: a rise counts as created, a fall as deleted. Both may hide
         # in one step.
         steps = own.diff().drop_nulls()
         out["kafka_segments_made"] = out.get("kafka_segments_made", 0.0) + float(steps.filter(steps > 0).sum())
         out["kafka_segments_deleted"] = out.get("kafka_segments_deleted", 0.0) - float(steps.filter(steps < 0).sum())
     return out
-
-
-def _readings_of(folder: Path, prefix: str) -> Iterator[pl.Series]:
-    """The readings of each gauge of each service whose name begins so."""
-    for gauge in gauge_names(folder, prefix):
-        own = read_samples(folder, layout.GAUGE_SAMPLES, pl.col("gauge") == gauge, ["service", "wall_s", "value"])
-        for _, readings in own.sort("wall_s").group_by("service", maintain_order=True):
-            yield readings["value"]
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -7,7 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import polars as pl
+
+from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Outcome, Trial
+from hydrotest.store.samples import gauge_readings
 from hydrotest.summary.integrity import Conditional, Unchecked
 
 
@@ -22,6 +26,28 @@ class Reads:
     unchecked: list[Unchecked] = field(default_factory=list)
     not_applied: dict[str, int] = field(default_factory=dict)
     conditional: list[Conditional] = field(default_factory=list)
+
+
+CONTENDED = "cassandra_contended_total"
+
+
+def contended_by_workload(run: RunFolder, trials: Iterable[Trial]) -> dict[str, int]:
+    """Conditional writes that met others and began again, as the nodes count them, warm-up included. A workload is left out where it is not
+    known of one of its trials: nobody was asked, or another workload had such writes, too."""
+    found: dict[str, int | None] = {}
+    for trial in trials:
+        conditional = [load.workload for load in trial.loads if load.outcome is not None and load.outcome.extra.get("conditional")]
+        met = [rise(own) for own in gauge_readings(run.folder_of(trial), CONTENDED)] if len(conditional) == 1 else []
+        for workload in conditional:
+            so_far = found.get(workload, 0)
+            found[workload] = None if so_far is None or not met else so_far + round(sum(met))
+    return {workload: met for workload, met in found.items() if met is not None}
+
+
+def rise(readings: pl.Series) -> float:
+    """By how much a counter has grown. One that is lower than before has begun again at 0, with its process."""
+    steps = readings.diff().drop_nulls()
+    return float(steps.zip_with(steps >= 0, readings.slice(1)).sum())
 
 
 def reads_by_workload(trials: Iterable[Trial]) -> dict[str, Reads]:
