@@ -40,8 +40,11 @@ pub fn sink() -> Result<(), String> {
 struct CeilingSettings {
     /// A directory on the disk to be measured.
     directory: PathBuf,
-    /// Size of the file that is written and read.
+    /// Size of the file that is written and read; 0: the disk is not measured.
     disk_bytes: usize,
+    /// Nothing but the disk is measured.
+    #[serde(default)]
+    disk_alone: bool,
     /// Seconds for the generators' own ceiling; not measured at 0.
     null_s: f64,
     /// True where a quota, and not the number of cores, bounds the CPU.
@@ -54,7 +57,14 @@ struct CeilingSettings {
 pub fn ceiling() -> Result<(), String> {
     let settings: CeilingSettings = read_settings()?;
     let control = listen(|_| false, AtEnd::Unanswered);
-    let (write, read) = measure::disk(&settings.directory, settings.disk_bytes)?;
+    let (write, read) = match settings.disk_bytes {
+        0 => (None, None),
+        bytes => measure::disk(&settings.directory, bytes).map(|(write, read)| (Some(write), read))?,
+    };
+    if settings.disk_alone {
+        control.answer(json!({ "disk_write_bytes_per_s": write, "disk_read_bytes_per_s": read }));
+        return Ok(());
+    }
     let network = match &settings.sink {
         // The other end counts: sent bytes may still be in buffers.
         Some(address) => measure::send_to(address).map(|()| None)?,

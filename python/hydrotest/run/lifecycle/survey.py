@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
@@ -47,12 +48,24 @@ async def survey(
     by_name: dict[str, dict[str, Any]] = {}
     machines: set[str] = set()
 
-    async def measure(host: Host, is_first: bool) -> None:
+    @asynccontextmanager
+    async def measuring(host: Host) -> AsyncIterator[None]:
         try:
-            by_name[host.name] = await _one(host, specs[host.name].connect, run, _neighbour(host, linked), is_first)
+            yield
         except TrialFailedError as error:
             raise RunFailedError(f"the ceilings of {host.name} cannot be measured: {error.message}", DOCTOR) from error
 
+    async def measure_disk(host: NetnsHost) -> None:
+        async with measuring(host):
+            disks[host.name] = await _disk(host, run)
+
+    async def measure(host: Host, is_first: bool) -> None:
+        async with measuring(host):
+            by_name[host.name] = await _one(host, specs[host.name].connect, run, _neighbour(host, linked), disks.get(host.name), is_first)
+
+    # Disks of emulated hosts are bounded each by itself, and used all at once later. Cores and links are not measured meanwhile.
+    disks: dict[str, dict[str, Any]] = {}
+    await at_once(measure_disk(host) for host in emulated if host.spec.disk is not None)
     booted = dict(zip(hosts, await asyncio.gather(*map(_boot_id, hosts.values())), strict=True))
     for wave in waves(hosts.values(), linked, booted):
         await at_once(measure(host, host.machine not in machines) for host in wave)
@@ -82,22 +95,38 @@ async def survey(
     return surveyed
 
 
-async def _one(host: Host, connect: str, run: str, neighbour: Host | None, is_first: bool) -> dict[str, Any]:
-    facts = await host.facts()
-    clock = await clock_offset(host)
-    part = narrowed(host, NetnsHost)
-    disk_bytes = DISK_BYTES
-    if part is not None and part.spec.disk is not None:
-        disk_bytes = min(DISK_BYTES, round(part.spec.disk / 8 * DISK_S), part.spec.disk_size // DISK_PARTS)
+async def _disk(host: NetnsHost, run: str) -> dict[str, Any]:
+    """What an emulated host's own disk gives."""
+    assert host.spec.disk is not None
+    disk_bytes = min(DISK_BYTES, round(host.spec.disk / 8 * DISK_S), host.spec.disk_size // DISK_PARTS)
+    settings = {**await _settings(host, run), "disk_bytes": disk_bytes, "disk_alone": True}
+    return await ask(host, "ceiling", settings, _patience(disk_bytes))  # type: ignore[no-any-return]
+
+
+async def _settings(host: Host, run: str) -> dict[str, Any]:
+    """`CeilingSettings` of rust/node/src/ceiling.rs, without what is measured."""
     directory = host.scratch(run)
     await host.make_folder(directory)
     has_quota = bool((host.emulated() or {}).get("cores"))
-    settings: dict[str, Any] = {
-        "directory": str(directory), "disk_bytes": disk_bytes,
+    return {"directory": str(directory), "disk_bytes": 0, "null_s": 0.0, "has_quota": has_quota, "sink": None}
+
+
+def _patience(disk_bytes: int) -> Patience:
+    return Patience.of(writing_and_reading_a_file=2 * disk_bytes / DISK_BYTES_PER_S_MIN, cores_and_link=SLOW * 60.0)
+
+
+async def _one(host: Host, connect: str, run: str, neighbour: Host | None, disk: dict[str, Any] | None, is_first: bool) -> dict[str, Any]:
+    """A host as in environment.json; `disk`: what its disk gives, if that is known."""
+    facts = await host.facts()
+    clock = await clock_offset(host)
+    part = narrowed(host, NetnsHost)
+    disk_bytes = DISK_BYTES if disk is None else 0
+    settings = {
+        **await _settings(host, run), "disk_bytes": disk_bytes,
         # A generator's own ceiling is that of its machine, and measured once there.
-        "null_s": NULL_S if is_first else 0.0, "has_quota": has_quota, "sink": None,
+        "null_s": NULL_S if is_first else 0.0,
     }  # fmt: skip
-    patience = Patience.of(writing_and_reading_a_file=2 * disk_bytes / DISK_BYTES_PER_S_MIN, cores_and_link=SLOW * 60.0)
+    patience = _patience(disk_bytes)
     if neighbour is None:
         found = await ask(host, "ceiling", settings, patience)
         if connect != "local":
@@ -117,6 +146,8 @@ async def _one(host: Host, connect: str, run: str, neighbour: Host | None, is_fi
             if shaped is not None:
                 await asyncio.to_thread(shaped.shape_link)
             await sink.close()
+    found |= disk or {}
+    has_quota = settings["has_quota"]
     ceilings = {
         # Use is CPU time, so its ceiling is, too: of two hyper-threads two cores, though they compute as much as 1.2.
         "cpu_cores": found["cpu_cores"] if has_quota else float(facts.cores),
