@@ -57,7 +57,7 @@ def experiment(there: There, host: dict[str, Any]) -> dict[str, Any]:
     base = there.experiment({"k1": host} if host else {}, "5 s")
     system = base["systems"]["kafka"] | {
         # A search begins at a fiftieth of it, and takes steps of a half.
-        "tenancy": "exclusive", "most": {"rate": "70K", "bytes": "75 MB/s", "disk": "7 GB"},
+        "tenancy": "exclusive", "most": {"rate": "70K", "bytes": "75 MB/s", "disk": "5 GB"},
         # A full broker slows the canary, too.
         "guard": {"baseline": "10 s", "free": 0.01, "p99": "60 s"},
     }  # fmt: skip
