@@ -11,7 +11,7 @@ from typing import Any
 from hydrotest.errors import BadInputError
 from hydrotest.imports.nosqlbench_bindings import columns_of, fits, made_of
 from hydrotest.imports.nosqlbench_blocks import NAMES, OPERATIONS, STATEMENT, Part, blocks_of, operations_of
-from hydrotest.imports.note import Aim, Imported, Why, make_views, short, shown, system
+from hydrotest.imports.note import Aim, Imported, Why, check_tables_may_be_made, make_views, short, shown, system
 from hydrotest.imports.stress import LEVELS, STORE, THREADS
 from hydrotest.imports.stress_rows import ROWS_MAX
 from hydrotest.imports.stress_table import VIEW, is_type, read_table, without_comments
@@ -44,10 +44,7 @@ def number_of(text: str) -> float | None:
 
 def import_nosqlbench(path: Path, aim: Aim) -> Imported:
     """The experiment of a workload file. Raises `BadInputError`."""
-    if aim.attach:
-        raise BadInputError(
-            "on a ring that is there already only the default table is written: its size is known", "Leave --attach out.", file=path
-        )
+    check_tables_may_be_made(aim, path)
     lined = read_lined(path, "workload", _filled)
     store: dict[str, Any] = {"kind": "cassandra", "keys": f"uniform(0, {ROWS})", "table": [], "statements": {}}
     name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")[:40] or "nosqlbench"

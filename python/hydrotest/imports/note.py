@@ -9,6 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from hydrotest.errors import BadInputError
+
 
 class Fate(StrEnum):
     """What became of it."""
@@ -151,6 +153,14 @@ def unlimited(out: Imported, aim: Aim, said: str, workload: str, test: dict[str,
     else:
         out.experiment["tests"] = [test]
         out.kept(said, f"{kind}: {workload}" if kind == "saturated" else f"{kind}, counts: {test[kind]['counts']}")
+
+
+def check_tables_may_be_made(aim: Aim, file: Path | None = None) -> None:
+    """Raises `BadInputError` where tables of a definition's own are asked for on a ring that is there already."""
+    if aim.attach:
+        raise BadInputError(
+            "on a ring that is there already only the default table is written: its size is known", "Leave --attach out.", file=file
+        )
 
 
 def make_views(out: Imported) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hydrotest.errors import BadInputError
 from hydrotest.imports.allowance import allow
-from hydrotest.imports.note import Aim, Imported, Why, hidden, system, unlimited
+from hydrotest.imports.note import Aim, Imported, Why, check_tables_may_be_made, hidden, system, unlimited
 from hydrotest.imports.producer_perf import words_of
 from hydrotest.imports.stress_counters import ADD, LOOK, settle_counters
 from hydrotest.imports.stress_insert import OPTIONS
@@ -46,10 +46,7 @@ def import_stress(text: str, aim: Aim) -> Imported:
     own = " ".join(groups.pop("", []))
     weights: dict[str, float] = {}
     if command == "user":
-        if aim.attach:
-            raise BadInputError(
-                "on a ring that is there already only the default table is written: its size is known", "Leave --attach out."
-            )
+        check_tables_may_be_made(aim)
         read_user(own, out, store, _beside(groups, out))
     else:
         weights = _weights(command, own, out)

@@ -17,7 +17,7 @@ from hydrotest.hosts.node import Event, Node
 from hydrotest.load.kafka import PARTITION_FETCH_BYTES
 from hydrotest.load.native import Generator
 from hydrotest.spec.attach import RequestsMost
-from hydrotest.spec.kafka_group import DRAIN_S, HEARTBEATS_PER_SESSION, KafkaGroup
+from hydrotest.spec.kafka_group import HEARTBEATS_PER_SESSION, KafkaGroup, drain_s
 
 Act = Literal["kill", "leave", "pause", "resume", "join"]
 """`Act` in rust/core/src/wire.rs."""
@@ -117,8 +117,7 @@ def group_generator(name: str, workload: KafkaGroup, host: Host, cluster: Cluste
         "members": workload.members, "properties": properties(workload, cluster.addresses, most),
         "credentials": None if credentials is None else str(credentials),
         "commit": workload.commit, "commit_ms": workload.commit_every * 1e3, "committed": workload.isolation == "read_committed",
-        # A backlog is read no faster than `most`: at worst, what is written takes as long again to be read.
-        "settle_s": SETTLE_S, "drain_s": DRAIN_S + session_s + (0.0 if most is None else seconds),
+        "settle_s": SETTLE_S, "drain_s": drain_s(session_s) if most is None else drain_s(session_s, seconds),
     }  # fmt: skip
     if most is not None:
         settings["most"] = {"records_per_s": most.rate, "bytes_per_s": most.rate_per_s}

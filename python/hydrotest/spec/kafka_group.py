@@ -60,6 +60,12 @@ ASSIGNORS: dict[Protocol, tuple[str, ...]] = {
 }
 
 
+def drain_s(session_s: float, held_s: float = 0.0) -> float:
+    """Longest time to read what is left when the producers have ended. `held_s`: length of a trial in which a backlog is read no faster than
+    is allowed; at worst, what was written takes as long again to be read."""
+    return DRAIN_S + session_s + held_s
+
+
 def member_service(workload: str, group: int, member: int) -> str:
     """The name of a member, as the target of a fault."""
     return f"kafka-member-{workload}-{group}-{member}"
@@ -143,8 +149,7 @@ class KafkaGroup(Workload):
         return float(kafka.config.get("group.consumer.session.timeout.ms", SESSION_S * 1e3)) / 1e3
 
     def after_s(self, experiment: Experiment, seconds: float) -> float:
-        # A backlog is read no faster than is allowed: at worst, what is written takes as long again to be read.
-        return seconds + self.session_s(experiment) + DRAIN_S
+        return drain_s(self.session_s(experiment), seconds)
 
     def heaps(self, name: str, experiment: Experiment) -> list[tuple[str, int]]:
         hosts = experiment.generator_hosts(name)
