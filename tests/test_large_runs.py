@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,8 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from hydrotest.analysis.resources.rates import read_host_rates, read_service_rates, service_means
+from hydrotest.analysis.resources import rates
+from hydrotest.analysis.resources.rates import rates_together, read_host_rates, read_service_rates, read_speeds, service_means
 from hydrotest.analysis.statistics.course import Course
+from hydrotest.analysis.statistics.latency import values_at
 from hydrotest.analysis.statistics.progress import STEP_S, Progress, stalls
 from hydrotest.analysis.summary import summarise_run
 from hydrotest.errors import BadInputError, MissingToolError
@@ -26,7 +30,7 @@ from hydrotest.spec.load import load_experiment
 from hydrotest.store import histograms, layout, samples
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import HEADER, empty, operations, stretch_histograms
-from hydrotest.store.records import Counts, Second, ThreadUse
+from hydrotest.store.records import Counts, Second, ThreadUse, Trial
 from hydrotest.store.samples import SampleBuffer, read_samples
 from tests.long_soak import make_long_soak
 from tests.synthetic import START_S, SyntheticRun, host_counters
@@ -68,8 +72,8 @@ def test_a_host_is_read_without_the_others(soak: RunFolder, monkeypatch: pytest.
     folder = soak.folder_of(trial)
     whole = {host: read_host_rates(folder, host) for host in ("host001", "host003")}
     in_parts(monkeypatch)
-    for host, rates in whole.items():
-        assert_frame_equal(read_host_rates(folder, host), rates)
+    for host, own in whole.items():
+        assert_frame_equal(read_host_rates(folder, host), own)
     found = read_samples(folder, layout.HOST_SAMPLES, pl.col("host") == "host002", ["wall_s", "no_such_counter", "speed_ns"])
     assert found.columns == ["wall_s", "speed_ns"]
     assert len(found) == 360
@@ -201,6 +205,99 @@ def test_each_load_has_its_own_window(tmp_path: Path) -> None:
     )
     assert (whole.readings, part.readings) == (9, 1)
     assert service_means(run.folder, trial, start, start + 3.0)[0].readings == 3
+
+
+def many_hosts(run: SyntheticRun, trials: list[Trial]) -> None:
+    """Each trial's samples as those of three hosts that differ, the last of which has one reading, in no order."""
+    for trial in trials:
+        for name in (layout.HOST_SAMPLES, layout.SERVICE_SAMPLES):
+            path = run.folder.folder_of(trial) / name
+            one = pl.read_parquet(path)
+            counters = [column for column, kind in one.schema.items() if kind.is_integer()]
+            parts = [
+                one,
+                one.with_columns(pl.lit("other").alias("host"), pl.col(counters) * 3),
+                one.head(1).with_columns(host=pl.lit("third")),
+            ]
+            pl.concat(parts, how="vertical_relaxed").sample(fraction=1.0, shuffle=True, seed=3).write_parquet(path)
+
+
+@pytest.mark.parametrize("is_mixed", [False, True])
+def test_what_is_made_for_all_trials_at_once_is_the_same(tmp_path: Path, *, is_mixed: bool) -> None:
+    """Of trials with other windows, and without samples; those of another version are made with their like."""
+    run = SyntheticRun(tmp_path)
+    trials = [run.trial("level", 100, seconds=seconds, jit_cores=0.1 * seconds) for seconds in (5, 9, 7, 4, 6, 8)]
+    many_hosts(run, trials)
+    (run.folder.folder_of(trials[3]) / layout.HOST_SAMPLES).unlink()
+    for older in trials[4:] if is_mixed else ():
+        path = run.folder.folder_of(older) / layout.SERVICE_SAMPLES
+        pl.read_parquet(path).drop("jit_cpu_us").write_parquet(path)
+    same = SyntheticRun(tmp_path / "same").folder
+    shutil.copytree(run.folder.path / layout.TRIALS, same.path / layout.TRIALS)
+    rates_together(same, trials, ["here", "other"])
+    kept = sum(path.is_relative_to(same.path) for path, *_ in rates._means)
+    assert kept == len(trials) - is_mixed  # halves of halves: one is left alone
+    for trial in trials:
+        whole = [(load.outcome.started_wall_s + trial.warm_up_s, load.outcome.ended_wall_s) for load in trial.loads if load.outcome]
+        for begin_s, end_s in [*rates._windows_of(trial), *whole, (START_S, START_S + 2.5)]:
+            found, by_itself = (service_means(folder, trial, begin_s, end_s) for folder in (same, run.folder))
+            # Sums of the same readings, in another order.
+            assert_frame_equal(pl.DataFrame(list(map(asdict, found))), pl.DataFrame(list(map(asdict, by_itself))), rel_tol=1e-12)
+        for read in (read_host_rates, read_speeds):
+            for host in ("here", "other", "third"):
+                assert_frame_equal(read(same.folder_of(trial), host), read(run.folder.folder_of(trial), host))
+
+
+def test_what_is_made_for_all_trials_at_once_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = SyntheticRun(tmp_path)
+    trials = [run.trial("level", 100, seconds=seconds) for seconds in (5, 9)]
+    rates_together(run.folder, trials, ["here"])
+    # From here on no file can be opened.
+    monkeypatch.setattr(pl, "read_parquet", None)
+    monkeypatch.setattr(pl, "scan_parquet", None)
+    rates_together(run.folder, trials, ["here"])
+    for trial in trials:
+        folder = run.folder.folder_of(trial)
+        assert not any(read(folder, "here").is_empty() for read in (read_host_rates, read_speeds))
+        assert service_means(run.folder, trial, *rates._windows_of(trial)[0])
+        assert len(read_samples(folder, layout.GAUGE_SAMPLES)) > 0
+
+
+def test_a_damaged_table_among_others_is_named_each_time(tmp_path: Path) -> None:
+    run = SyntheticRun(tmp_path)
+    trials = [run.trial("level", 100) for _ in range(3)]
+    folder = run.folder.folder_of(trials[1])
+    for name in (layout.HOST_SAMPLES, layout.SERVICE_SAMPLES):
+        (folder / name).write_bytes(b"PAR1")
+    rates_together(run.folder, trials, ["here"])
+    for trial in (trials[0], trials[2]):
+        assert not read_host_rates(run.folder.folder_of(trial), "here").is_empty()
+        assert service_means(run.folder, trial, *rates._windows_of(trial)[0])
+    for _ in range(2):
+        with pytest.raises(BadInputError) as error:
+            read_host_rates(folder, "here")
+        assert error.value.file == folder / layout.HOST_SAMPLES
+        with pytest.raises(BadInputError) as error:
+            service_means(run.folder, trials[1], *rates._windows_of(trials[1])[0])
+        assert error.value.file == folder / layout.SERVICE_SAMPLES
+
+
+def test_a_table_without_a_counter_costs_the_others_nothing(tmp_path: Path) -> None:
+    run = SyntheticRun(tmp_path)
+    trials = [run.trial("level", 100) for _ in range(4)]
+    for trial in trials[:2]:
+        path = run.folder.folder_of(trial) / layout.HOST_SAMPLES
+        pl.read_parquet(path).drop("speed_ns").write_parquet(path)
+    rates_together(run.folder, trials, ["here"])
+    assert not read_speeds(run.folder.folder_of(trials[3]), "here").is_empty()
+
+
+@given(st.lists(st.integers(0, 600_000_000), min_size=1, max_size=300), st.lists(st.floats(0, 100), min_size=1, max_size=20))
+def test_percentiles_are_those_of_the_library(values: list[int], percents: list[float]) -> None:
+    histogram = empty()
+    for value in values:
+        histogram.record_value(value)
+    assert values_at(histogram, percents) == histogram.get_percentile_to_value_dict(percents)
 
 
 @pytest.mark.parametrize("line", [b"Tag=rea", b"Tag=\xff\xfe,1.0,1.0,0.1,HIST"])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 from unittest.mock import AsyncMock, Mock
 
-import polars as pl
 import pytest
 
 from hydrotest.analysis.integrity.reads import Reads, contended_by_workload, reads_of
@@ -17,9 +17,11 @@ from hydrotest.report.unchecked import WHAT, WHY, conditional_sheet, reads_sente
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.statement import verb
+from hydrotest.store.folder import RunFolder
 from hydrotest.store.merging import merged_load
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Counts, Load, Outcome, Trial
+from hydrotest.store.samples import SampleBuffer
 from hydrotest.summary.integrity import Integrity, Reason, Unchecked
 from tests.rows import summary_of
 
@@ -51,22 +53,63 @@ def accounts(*loads: Load) -> list[Integrity]:
     return integrity_rows(trials, journal)
 
 
-def test_writes_that_met_others_are_counted_by_the_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two nodes count from what they had before; of two conditional workloads at once nobody knows whose they are."""
-    monkeypatch.setattr(
-        "hydrotest.analysis.integrity.reads.gauge_readings", lambda *_: [pl.Series([5.0, 9.0, 1.0, 2.0]), pl.Series([0.0, 2.0])]
-    )
-    run, own = Mock(), load(found() | {"conditional": ["put"]})
+Counted = tuple[list[str], dict[str, list[float]]]
 
-    def of(*loads: Load) -> dict[str, int]:
-        return contended_by_workload(run, [Mock(loads=list(loads))])
 
-    # One of them was started again meanwhile.
-    assert of(own, load(found())) == {"del": 8}
-    assert of(own, own.model_copy(update={"workload": "other"})) == {}
-    assert of(load(found())) == {}
-    both = [Mock(loads=[own]), Mock(loads=[own, own.model_copy(update={"workload": "other"})])]
-    assert contended_by_workload(run, both) == {}
+def contended(path: Path, *trials: Counted, resumed_after: Sequence[int] = (), failed: Sequence[int] = ()) -> dict[str, int]:
+    """Of trials: the workloads with conditional writes, and what each node had counted when it was asked."""
+    run = RunFolder(path)
+    made = []
+    for number, (workloads, counted) in enumerate(trials):
+        loads = [load(found() | {"conditional": ["put"]}).model_copy(update={"workload": name}) for name in workloads] or [load(found())]
+        if number in failed:
+            loads = [one.model_copy(update={"outcome": None}) for one in loads]
+        made.append(
+            Trial(number=number, slug="t", purpose=Purpose.LEVEL, tenancy="isolated", warm_up_s=1, window_s=4, prepared_wall_s=0,
+                  ended_wall_s=5, status="done", loads=loads)
+        )  # fmt: skip
+        buffer = SampleBuffer()
+        for node, readings in counted.items():
+            for at, value in enumerate(readings):
+                buffer.add_gauges(10.0 * number + at, {node: {"cassandra_contended_total": value, "other_total": 3.0}})
+        buffer.flush(run.folder_of(made[-1]))
+    return contended_by_workload(run, made, resumed_after)
+
+
+def test_writes_that_met_others_are_counted_by_the_nodes(tmp_path: Path) -> None:
+    """Two nodes count from what they had before; one of them was started again meanwhile."""
+    nodes = {"a": [5.0, 9.0, 1.0, 2.0], "b": [0.0, 2.0]}
+    assert contended(tmp_path / "1", (["del"], nodes)) == {"del": 8}
+    assert contended(tmp_path / "2", ([], nodes)) == {}
+    assert contended(tmp_path / "3", (["del"], {})) == {}
+
+
+def test_what_nodes_count_between_trials_is_of_those_that_wrote(tmp_path: Path) -> None:
+    """Tables are filled sooner than a node is asked; its last count of a trial is not that of its end."""
+    before: Counted = [], {"a": [7.0]}
+    fill: Counted = ["lwt"], {}
+    warm_up: Counted = ["lwt"], {"a": [9.0, 611.0]}
+    level: Counted = ["lwt"], {"a": [784.0, 784.0]}
+    after: Counted = [], {"a": [790.0, 791.0]}
+    assert contended(tmp_path / "1", before, fill, warm_up, level, after) == {"lwt": 783}
+    assert contended(tmp_path / "2", fill, warm_up, level) == {"lwt": 775}
+    assert contended(tmp_path / "3", before, fill, ([], {"a": [7.0]})) == {"lwt": 0}
+    # A trial that failed wrote, too.
+    assert contended(tmp_path / "4", before, fill, warm_up, ([], {"a": [650.0]}), failed=[1]) == {"lwt": 643}
+    # Nobody was asked after the last write.
+    assert contended(tmp_path / "5", before, warm_up, fill) == {}
+    # The run was begun again, and the nodes with it, or others wrote meanwhile.
+    assert contended(tmp_path / "6", before, warm_up, level, resumed_after=[2]) == {"lwt": 604}
+    assert contended(tmp_path / "7", before, fill, level, resumed_after=[2]) == {}
+
+
+def test_of_two_workloads_that_wrote_at_once_nobody_knows_whose_they_are(tmp_path: Path) -> None:
+    one, both = (["one"], {"a": [0.0, 4.0]}), (["one", "other"], {"a": [4.0, 5.0]})
+    assert contended(tmp_path / "1", one, both) == {}
+    assert contended(tmp_path / "2", one, (["one", "other"], {"a": [4.0, 4.0]})) == {"one": 4, "other": 0}
+    # One after the other, without a reading between them.
+    assert contended(tmp_path / "3", one, (["other"], {}), (["third"], {"a": [6.0, 8.0]})) == {}
+    assert contended(tmp_path / "4", one, (["other"], {"a": [4.0, 6.0]})) == {"one": 4, "other": 2}
 
 
 def test_what_was_not_checked_is_summed_by_statement_and_reason() -> None:

@@ -32,7 +32,7 @@ from hydrotest.analysis.measured import Measured, each_read_once
 from hydrotest.analysis.missing import missing_files
 from hydrotest.analysis.resources.before import baseline_of
 from hydrotest.analysis.resources.by_host import host_windows, measured_trials, usage_by_test, usage_rows
-from hydrotest.analysis.resources.rates import read_host_rates, read_speeds
+from hydrotest.analysis.resources.rates import rates_together, read_host_rates, read_speeds
 from hydrotest.analysis.spark.bounds import job_rows
 from hydrotest.analysis.spark.jobs import batch_rows
 from hydrotest.analysis.spark.scaling import scaling_rows
@@ -43,7 +43,7 @@ from hydrotest.errors import BadInputError
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.combined import Combined
 from hydrotest.store import layout
-from hydrotest.store.folder import REBUILT, RunFolder
+from hydrotest.store.folder import REBUILT, STARTED, RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import RecordAccounting, Tenancy, Trial
 from hydrotest.summary.base import Row
@@ -88,6 +88,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     overhead = environment.get("overhead")
     trials = run.trials()
     journal = run.read_journal()
+    rates_together(run, trials, [host["name"] for host in hosts[:1]])
     decided = Decided.none() if rejudge else Decided.of(journal)
     limits, combined, limit_rows = _limits(run, experiment, trials, hosts, decided)
     anew = rejudged(_limits(run, experiment, trials, hosts, Decided.of(journal))[-1], limit_rows) if rejudge else []
@@ -118,7 +119,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         given_rates=given_rates(run, experiment, trials, decided),
         curves=curves(run, experiment, trials),
         interference=interference,
-        integrity=integrity_rows(trials, journal, view_accounts(run, trials, journal), contended_by_workload(run, trials)),
+        integrity=integrity_rows(trials, journal, view_accounts(run, trials, journal), contended_by_workload(run, trials, _resumed_after(journal))),
         groups=group_rows(experiment, trials),
         nearest=nearest_rows(run, trials, limit_rows),
         nearest_untold=untold_rows(trials),
@@ -158,6 +159,11 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         warm_ups=[WarmUp(workload=entry["workload"], seconds=entry["seconds"], settled=entry["settled"])
                      for entry in journal if entry["what"] == "warmed up"],
     )  # fmt: skip
+
+
+def _resumed_after(journal: list[dict[str, Any]]) -> set[int]:
+    """The numbers of trials after which the run was begun again."""
+    return {entry["resumed_after"] for entry in journal if entry["what"] == STARTED and entry.get("resumed_after")}
 
 
 def _rows(model: type[R], given: Iterable[Any], run: RunFolder) -> list[R]:

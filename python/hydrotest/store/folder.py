@@ -32,6 +32,7 @@ class RunFolder:
         self.path = path
         self._clock = clock or SystemClock()
         self._lock = Lock(path / layout.LOCK)
+        self._folders: dict[tuple[int, str], Path] = {}
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
@@ -174,7 +175,10 @@ class RunFolder:
 
     def folder_of(self, trial: Trial) -> Path:
         """A trial's folder."""
-        return self.path / layout.trial_folder(trial.number, trial.slug)
+        key = trial.number, trial.slug
+        if key not in self._folders:
+            self._folders[key] = self.path / layout.trial_folder(*key)
+        return self._folders[key]
 
     def seconds(self, trial: Trial, workload: str) -> Iterator[Second]:
         """A workload's counters second by second, over all its generators."""

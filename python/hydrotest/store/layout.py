@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 FORMAT = 2
@@ -64,8 +65,20 @@ def of_all_generators(first: Path) -> list[Path]:
     """The files of all generators of a workload, given the first one's, by number; missing ones are left
     out."""
     workload, rest = first.name.split(".", 1)
-    others = {number: path for path in first.parent.glob(f"{workload}.*.{rest}") if (number := path.name.split(".")[1]).isdecimal()}
-    return [path for path in (first, *(others[number] for number in sorted(others, key=int))) if path.exists()]
+    try:
+        names = set(os.listdir(first.parent))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    numbers = {
+        parts[1]
+        for name in names
+        if len(parts := name.split(".", 2)) == 3 and parts[1].isdecimal() and (parts[0], parts[2]) == (workload, rest)
+    }
+    return [
+        first.with_name(name)
+        for name in (first.name, *(f"{workload}.{number}.{rest}" for number in sorted(numbers, key=int)))
+        if name in names
+    ]
 
 
 def stock_output(workload: str) -> Path:

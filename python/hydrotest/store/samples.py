@@ -8,7 +8,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -181,6 +181,8 @@ SMALL_BYTES = 1 << 20
 """A file up to this size is read whole, and kept: a summary needs it for each host of a lab, and for each of its tests."""
 KEPT_BYTES = 256 << 20
 """Of all that are kept."""
+COLUMN_BYTES = 500
+"""What a column takes besides its values, as measured."""
 LAST = "\U0010ffff"
 """Follows each character that a name has."""
 ROWS_AT_ONCE = 300_000
@@ -282,16 +284,86 @@ class Kept(Generic[Key]):
             self._tables.move_to_end(key)
             return self._tables[key][0]
         table = make()
-        size = int(table.estimated_size())
+        self.keep(key, table)
+        return table
+
+    @property
+    def is_half_full(self) -> bool:
+        """Whether more than half of what may be kept is."""
+        return self._bytes > self._most_bytes / 2
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._tables
+
+    def keep(self, key: Key, table: pl.DataFrame) -> None:
+        """Takes a table, in place of what is there."""
+        self._bytes -= self._tables.pop(key, (table, 0))[1]
+        size = int(table.estimated_size()) + COLUMN_BYTES * (1 + table.width)
         self._tables[key] = table, size
         self._bytes += size
         while self._bytes > self._most_bytes and len(self._tables) > 1:
             _, (_, dropped) = self._tables.popitem(last=False)
             self._bytes -= dropped
-        return table
 
 
 _read: Kept[tuple[Path, int]] = Kept(KEPT_BYTES)
+
+FOLDER, FILE = "folder", "file"
+"""Columns of tables that were read together: the number of the folder among those that were named, and what it was read from."""
+TOGETHER_BYTES = 4 << 20
+"""Files that are read together, at most. What hardly changes takes a hundred times as much in memory."""
+
+
+class Together(NamedTuple):
+    """Tables of several trials in one."""
+
+    table: pl.DataFrame
+    """With the column `FOLDER`, in the order of folders."""
+    changed_ns: Mapping[int, int]
+    """When the file of each folder that is in it was changed last, from before it was read."""
+
+
+def read_together(folders: Sequence[Path], name: str) -> Iterator[Together]:
+    """One of the sample tables of many trials: each is a few readings, and to open one takes longer than to read it. Each is kept for
+    `read_samples`. Left out are those that are kept already, that are large, that do not go together (another version's, or damaged), and
+    all from where on what is kept would displace what was read before."""
+    bunch: dict[int, tuple[Path, int]] = {}
+    size = 0
+    for number, folder in enumerate(folders):
+        path = folder / name
+        if not path.exists():
+            continue
+        stat = path.stat()
+        if stat.st_size > SMALL_BYTES or (path, stat.st_mtime_ns) in _read:
+            continue
+        if size + stat.st_size > TOGETHER_BYTES:
+            yield from _together(bunch)
+            bunch, size = {}, 0
+        if _read.is_half_full:
+            return
+        bunch[number] = path, stat.st_mtime_ns
+        size += stat.st_size
+    yield from _together(bunch)
+
+
+def _together(bunch: Mapping[int, tuple[Path, int]]) -> Iterator[Together]:
+    if len(bunch) < 2:
+        return
+    paths = [path for path, _ in bunch.values()]
+    numbers = pl.LazyFrame({FILE: list(map(str, paths)), FOLDER: list(bunch)})
+    try:
+        scan = pl.scan_parquet(paths, glob=False, include_file_paths=FILE)
+        every = scan.join(numbers, on=FILE, how="left", maintain_order="left").drop(FILE).collect()
+    except (pl.exceptions.PolarsError, OSError):
+        # One of them does not go with the others. What is wrong with it, if anything is, is reported where it is needed.
+        items = list(bunch.items())
+        middle = len(items) // 2
+        yield from _together(dict(items[:middle]))
+        yield from _together(dict(items[middle:]))
+        return
+    for (number,), own in every.partition_by(FOLDER, as_dict=True, include_key=False).items():
+        _read.keep(bunch[number], own)
+    yield Together(every, {number: changed_ns for number, (_, changed_ns) in bunch.items()})
 
 
 def gauge_readings(folder: Path, prefix: str) -> Iterator[pl.Series]:

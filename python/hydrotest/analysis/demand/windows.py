@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
@@ -218,13 +219,15 @@ def _requests(folder: RunFolder, trial: Trial, system: str, hosts: int, window: 
         return None
     begin, end = window
     is_inside = (pl.col("wall_s") > begin - 0.5) & (pl.col("wall_s") <= end + 0.5)
-    own = read_samples(folder.folder_of(trial), layout.GAUGE_SAMPLES, (pl.col("gauge") == gauge) & is_inside)
-    if own.is_empty():
-        return None
+    columns = ["service", "wall_s", "value"]
+    own = read_samples(folder.folder_of(trial), layout.GAUGE_SAMPLES, (pl.col("gauge") == gauge) & is_inside, columns)
+    readings: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for service, *reading in own.iter_rows():
+        readings[service].append((reading[0], reading[1]))
     total = 0.0
-    for _, rows in own.sort("wall_s").group_by("service", maintain_order=True):
-        span = float(rows["wall_s"][-1] - rows["wall_s"][0])
-        if span <= 0:
+    for rows in readings.values():
+        (begin_s, first), (end_s, last) = min(rows), max(rows)
+        if end_s <= begin_s:
             return None
-        total += float(rows["value"][-1] - rows["value"][0]) / span
+        total += (last - first) / (end_s - begin_s)
     return total / hosts if total > 0 else None

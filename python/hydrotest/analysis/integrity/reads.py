@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Outcome, Trial
-from hydrotest.store.samples import gauge_readings
+from hydrotest.store.samples import read_samples
 from hydrotest.summary.integrity import Conditional, Unchecked
 
 
@@ -31,17 +33,57 @@ class Reads:
 CONTENDED = "cassandra_contended_total"
 
 
-def contended_by_workload(run: RunFolder, trials: Iterable[Trial]) -> dict[str, int]:
-    """Conditional writes that met others and began again, as the nodes count them, warm-up included. A workload is left out where it is not
-    known of one of its trials: nobody was asked, or another workload had such writes, too."""
-    found: dict[str, int | None] = {}
-    for trial in trials:
-        conditional = [load.workload for load in trial.loads if load.outcome is not None and load.outcome.extra.get("conditional")]
-        met = [rise(own) for own in gauge_readings(run.folder_of(trial), CONTENDED)] if len(conditional) == 1 else []
-        for workload in conditional:
-            so_far = found.get(workload, 0)
-            found[workload] = None if so_far is None or not met else so_far + round(sum(met))
-    return {workload: met for workload, met in found.items() if met is not None}
+def contended_by_workload(run: RunFolder, trials: Sequence[Trial], resumed_after: Collection[int] = ()) -> dict[str, int]:
+    """Conditional writes that met others and began again, as the nodes count them, warm-up included. A workload is left out where that is not
+    known: nobody was asked after its last write, or another workload had such writes, too, before a node was asked again.
+
+    Nodes are asked every few seconds, and some trials are shorter: what a node has counted since it was asked last is of the workloads that
+    have had such writes since. `resumed_after`: numbers of trials after which the run was begun again; what was counted meanwhile is of none.
+    """
+    conditional = _conditional_in(trials)
+    found: dict[str, int] = {}
+    unknown: set[str] = set()
+    unread: set[str] = set()
+    last: dict[str, float] = {}
+    since: dict[str, set[str]] = {}
+    for at, trial in enumerate(sorted(trials, key=lambda one: one.number) if any(conditional.values()) else ()):
+        if at in resumed_after:
+            unknown |= unread
+            last, since, unread = {}, {}, set()
+        own = conditional[trial.number]
+        since = {node: before | own for node, before in since.items()}
+        unread |= own
+        for node, readings in _contended(run.folder_of(trial)).items():
+            pressing = since.get(node, own)
+            meanwhile = 0.0 if node not in last else rise(pl.Series([last[node], readings[0]]))
+            for workloads, count in ((pressing, meanwhile), (own, rise(readings))):
+                if len(workloads) > 1 and count > 0:
+                    unknown |= workloads
+                for workload in workloads:
+                    found[workload] = found.get(workload, 0) + round(count)
+            last[node], since[node], unread = float(readings[-1]), own, set()
+    return {workload: count for workload, count in found.items() if workload not in unknown | unread}
+
+
+def _conditional_in(trials: Sequence[Trial]) -> dict[int, set[str]]:
+    """By trial, the workloads that had conditional writes. Of one that failed what has them in others had them there, too."""
+    ended = {
+        trial.number: {load.workload for load in trial.loads if load.outcome is not None and load.outcome.extra.get("conditional")}
+        for trial in trials
+    }
+    every = set().union(*ended.values())
+    return {
+        trial.number: ended[trial.number] | {load.workload for load in trial.loads if load.outcome is None and load.workload in every}
+        for trial in trials
+    }
+
+
+def _contended(folder: Path) -> dict[str, pl.Series]:
+    """Readings of the count, by node."""
+    readings = read_samples(folder, layout.GAUGE_SAMPLES, pl.col("gauge") == CONTENDED, ["service", "wall_s", "value"])
+    if readings.is_empty():
+        return {}
+    return {str(node): own["value"] for (node,), own in readings.sort("wall_s").group_by("service", maintain_order=True)}
 
 
 def rise(readings: pl.Series) -> float:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 from hydrotest.spec.hosts import QUOTA_PERIOD_S
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
-from hydrotest.store.samples import KEPT_BYTES, SMALL_BYTES, Kept, read_in_parts, read_samples
+from hydrotest.store.samples import FOLDER, KEPT_BYTES, SMALL_BYTES, Kept, read_in_parts, read_samples, read_together
 from hydrotest.summary.usage import HostUsage
 
 CPU_BUSY = ("cpu_user_us", "cpu_nice_us", "cpu_system_us", "cpu_irq_us", "cpu_softirq_us")
@@ -72,18 +74,21 @@ def host_rates(samples: pl.DataFrame, host: str, needed: Collection[str] | None 
     of `RATES`, and the time."""
     if samples.is_empty():
         return pl.DataFrame()
-    own = samples.filter(pl.col("host") == host).sort("wall_s")
-    if needed is not None:
-        return own.select(_needed(needed)).slice(1)
+    own = samples.lazy().filter(pl.col("host") == host).sort("wall_s")
+    return own.select(_rates_of(samples.columns) if needed is None else _needed(needed)).slice(1).collect()
+
+
+def _rates_of(known: Collection[str]) -> list[pl.Expr]:
+    """All rates that these counters give."""
     columns = [*RATES]
-    columns += [expression.alias(name) for name, counter, expression in SIGNS if counter in own.columns]
-    if "cpu_periods" in own.columns:
+    columns += [expression.alias(name) for name, counter, expression in SIGNS if counter in known]
+    if "cpu_periods" in known:
         # The kernel counts only periods in which a core was wanted: one throttled burst does not throttle a
         # full second.
-        period_s = pl.col("cpu_period_us") / 1e6 if "cpu_period_us" in own.columns else pl.lit(QUOTA_PERIOD_S)
+        period_s = pl.col("cpu_period_us") / 1e6 if "cpu_period_us" in known else pl.lit(QUOTA_PERIOD_S)
         periods = pl.max_horizontal(pl.col("cpu_periods").diff(), pl.col("wall_s").diff() / period_s)
         columns.append((pl.col("cpu_throttled_periods").diff() / periods).alias("cpu_throttled"))
-    return own.select(columns).slice(1)
+    return columns
 
 
 TIMES = ("wall_s", "since_s")
@@ -109,6 +114,56 @@ def read_host_rates(folder: Path, host: str, needed: Collection[str] | None = No
 
 _kept: Kept[tuple[Path, str, int]] = Kept(KEPT_BYTES)
 """Several tables of a summary need them."""
+_kept_speeds: Kept[tuple[Path, str, int]] = Kept(KEPT_BYTES)
+
+
+WINDOWS_MAX = 4
+"""Of a trial whose services are looked at together with others: their readings are taken once for each."""
+
+
+def rates_together(run: RunFolder, trials: Sequence[Trial], timed: Collection[str] = ()) -> None:
+    """What `read_host_rates` and `service_means` are asked for of all trials, and `read_speeds` for the hosts `timed`, made at once and
+    kept: most trials have a dozen readings, and a table takes as long for a dozen as for thousands. What cannot be made so is made, or its
+    defect reported, where it is asked for."""
+    _hosts_together([run.folder_of(trial) for trial in trials], timed)
+    _services_together(run, [trial for trial in trials if len(_windows_of(trial)) <= WINDOWS_MAX])
+    for _ in read_together([run.folder_of(trial) for trial in trials], layout.GAUGE_SAMPLES):
+        pass
+
+
+def _hosts_together(folders: Sequence[Path], timed: Collection[str]) -> None:
+    by = [FOLDER, "host"]
+    for samples, changed_ns in read_together(folders, layout.HOST_SAMPLES):
+        own = samples.lazy()
+        with suppress(pl.exceptions.PolarsError):
+            rates = own.sort(*by, "wall_s").select(*by, *_rates_of(samples.columns)).filter(_is_same(by)).collect()
+            speeds = _speeds(own.filter(pl.col("host").is_in(list(timed))), by)
+            for kept, table in ((_kept, rates), (_kept_speeds, speeds)):
+                for (number, host), part in table.partition_by(by, as_dict=True, include_key=False).items():
+                    kept.keep((folders[number], host, changed_ns[number]), part)
+
+
+def _services_together(run: RunFolder, trials: Sequence[Trial]) -> None:
+    folders = [run.folder_of(trial) for trial in trials]
+    every = [(number, *window) for number, trial in enumerate(trials) for window in _windows_of(trial)]
+    windows = pl.LazyFrame(every, schema={FOLDER: pl.Int64, "begin_s": pl.Float64, "end_s": pl.Float64}, orient="row")
+    for samples, changed_ns in read_together(folders, layout.SERVICE_SAMPLES):
+        found: dict[int, dict[Window, list[ServiceMean]]] = {
+            number: {window: [] for window in _windows_of(trials[number])} for number in changed_ns
+        }
+        with suppress(pl.exceptions.PolarsError):
+            rates = _service_rates(samples, MEANT, [FOLDER, *BY_SERVICE])
+            inside = rates.lazy().join(windows, on=FOLDER, maintain_order="left").filter(_is_inside(pl.col("begin_s"), pl.col("end_s")))
+            means = inside.group_by(FOLDER, "begin_s", "end_s", "host", "service", maintain_order=True).agg(*MEANS).collect()
+            for number, begin_s, end_s, *mean in means.iter_rows():
+                found[number][begin_s, end_s].append(ServiceMean(*mean))
+            for number, own in found.items():
+                _keep_means((folders[number] / layout.SERVICE_SAMPLES, changed_ns[number], tuple(own)), own)
+
+
+def _is_same(by: Sequence[str]) -> pl.Expr:
+    """Whether the row before is of the same."""
+    return pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in by)
 
 
 def _host_rates_of(folder: Path, host: str) -> pl.DataFrame:
@@ -117,11 +172,23 @@ def _host_rates_of(folder: Path, host: str) -> pl.DataFrame:
 
 def read_speeds(folder: Path, host: str) -> pl.DataFrame:
     """The speed reference of a trial: (wall_s, speed) with speed in computations per CPU-millisecond, one row for each reading."""
-    samples = read_samples(folder, layout.HOST_SAMPLES, pl.col("host") == host, ["wall_s", "speed_ns"])
-    if samples.is_empty():
+    path = folder / layout.HOST_SAMPLES
+    if not path.exists():
         return pl.DataFrame()
-    own = samples.filter(pl.col("speed_ns").list.len() > 0).sort("wall_s")
-    return own.select("wall_s", (1e6 / pl.col("speed_ns").list.median()).alias("speed"))
+    stat = path.stat()
+    if stat.st_size <= SMALL_BYTES:
+        return _kept_speeds.get((folder, host, stat.st_mtime_ns), lambda: _speeds_of(folder, host))
+    return _speeds_of(folder, host)
+
+
+def _speeds_of(folder: Path, host: str) -> pl.DataFrame:
+    samples = read_samples(folder, layout.HOST_SAMPLES, pl.col("host") == host, ["wall_s", "speed_ns"])
+    return pl.DataFrame() if samples.is_empty() else _speeds(samples.lazy())
+
+
+def _speeds(samples: pl.LazyFrame, by: Sequence[str] = ()) -> pl.DataFrame:
+    own = samples.filter(pl.col("speed_ns").list.len() > 0).sort(*by, "wall_s")
+    return own.select(*by, "wall_s", (1e6 / pl.col("speed_ns").list.median()).alias("speed")).collect()
 
 
 SERVICE_RATES = {
@@ -145,8 +212,9 @@ def read_service_rates(folder: Path, needed: Collection[str]) -> Iterator[pl.Dat
         yield _service_rates(samples, needed)
 
 
-def _service_rates(samples: pl.DataFrame, needed: Collection[str]) -> pl.DataFrame:
-    is_same = (pl.col("host") == pl.col("host").shift()) & (pl.col("service") == pl.col("service").shift())
+def _service_rates(samples: pl.DataFrame, needed: Collection[str], by: Sequence[str] = BY_SERVICE) -> pl.DataFrame:
+    """`by`: what readings are in the order of, the time last."""
+    is_same = _is_same(by[:-1])
     interval = pl.col("wall_s").diff()
 
     def rate(counter: str) -> pl.Expr:
@@ -157,26 +225,29 @@ def _service_rates(samples: pl.DataFrame, needed: Collection[str]) -> pl.DataFra
         return pl.when(is_same & (change >= 0)).then(change) / interval
 
     return (
-        _in_order(samples)
+        _in_order(samples, by)
+        .lazy()
         .with_columns(
             pl.sum_horizontal(map(rate, counters), ignore_nulls=False).alias(name) / (1e6 if name.endswith("_cores") else 1)
             for name, counters in SERVICE_RATES.items()
             if name in {*needed, "cpu_cores"}
         )
         .filter(pl.col("cpu_cores").is_not_null())
-        .select(*BY_SERVICE, *(name for name in (*SERVICE_RATES, *SERVICE_LEVELS) if name in needed))
+        .select(*by, *(name for name in (*SERVICE_RATES, *SERVICE_LEVELS) if name in needed))
+        .collect()
     )
 
 
-def _in_order(samples: pl.DataFrame) -> pl.DataFrame:
-    """By `BY_SERVICE`, as it is written; files of older versions are in the order of time."""
-    host, service, wall_s = (pl.col(name) for name in BY_SERVICE)
-    is_same_host, is_same = host == host.shift(), (host == host.shift()) & (service == service.shift())
-    is_later = (host > host.shift()) | (is_same_host & (service > service.shift())) | (is_same & (wall_s >= wall_s.shift()))
-    return samples if samples.select(is_later.slice(1).all()).item() else samples.sort(BY_SERVICE)
+def _in_order(samples: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """As it is written, by `BY_SERVICE`; files of older versions are in the order of time."""
+    is_later = pl.lit(False)
+    for at, name in enumerate(by):
+        is_next = pl.col(name) >= pl.col(name).shift() if name == by[-1] else pl.col(name) > pl.col(name).shift()
+        is_later = is_later | (_is_same(by[:at]) & is_next if at else is_next)
+    return samples if samples.select(is_later.slice(1).all()).item() else samples.sort(by)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ServiceMean:
     """A service over a window."""
 
@@ -193,41 +264,60 @@ def service_means(run: RunFolder, trial: Trial, begin_s: float, end_s: float) ->
     path = run.folder_of(trial) / layout.SERVICE_SAMPLES
     if not path.exists():
         return ()
-    # All that may be asked for of this trial, with one look at its readings: of a trial of hours there are millions.
+    windows = _windows_of(trial)
+    if (begin_s, end_s) not in windows:
+        windows = ((begin_s, end_s),)
+    key = path, path.stat().st_mtime_ns, windows
+    found = _means.get(key)
+    if found is None:
+        found = {window: [] for window in windows}
+        for rates in read_service_rates(path.parents[1], MEANT):
+            for window in windows:
+                means = rates.lazy().filter(_is_inside(*map(pl.lit, window))).group_by("host", "service", maintain_order=True).agg(*MEANS)
+                found[window] += [ServiceMean(*row) for row in means.collect().iter_rows()]
+        _keep_means(key, found)
+    return found[begin_s, end_s]
+
+
+Window = tuple[float, float]
+MEANT = ["cpu_cores", "jit_cores"]
+MEANS = [pl.col(MEANT).mean(), pl.len()]
+MEANS_MAX = 20_000
+"""Trials whose means are kept."""
+
+_means: dict[tuple[Path, int, tuple[Window, ...]], dict[Window, list[ServiceMean]]] = {}
+"""By file, its last change, and windows: several tables ask for them."""
+
+
+def _keep_means(key: tuple[Path, int, tuple[Window, ...]], means: dict[Window, list[ServiceMean]]) -> None:
+    while len(_means) >= MEANS_MAX:
+        del _means[next(iter(_means))]
+    _means[key] = means
+
+
+def _is_inside(begin_s: pl.Expr, end_s: pl.Expr) -> pl.Expr:
+    """Whether a service's reading, which is of the second before it, is in a window."""
+    return (pl.col("wall_s") > begin_s + EDGE_S) & (pl.col("wall_s") <= end_s + EDGE_S)
+
+
+def _windows_of(trial: Trial) -> tuple[Window, ...]:
+    """All that may be asked for of a trial, so that its readings are looked at once: of a trial of hours there are millions."""
     outcomes = [load.outcome for load in trial.loads if load.outcome is not None]
     starts = [outcome.started_wall_s + trial.warm_up_s for outcome in outcomes]
     ends = [min(start + trial.window_s, outcome.ended_wall_s) for start, outcome in zip(starts, outcomes, strict=True)]
-    windows = tuple(sorted({(start, end) for start in starts for end in ends}))
-    if (begin_s, end_s) not in windows:
-        windows = ((begin_s, end_s),)
-    return _service_means(run.folder_of(trial), path.stat().st_mtime_ns, windows)[begin_s, end_s]
-
-
-@lru_cache(maxsize=4096)
-def _service_means(
-    folder: Path, _changed_ns: int, windows: tuple[tuple[float, float], ...]
-) -> Mapping[tuple[float, float], Sequence[ServiceMean]]:
-    """Cached: several tables ask."""
-    found: dict[tuple[float, float], list[ServiceMean]] = {window: [] for window in windows}
-    for rates in read_service_rates(folder, ["cpu_cores", "jit_cores"]):
-        for begin_s, end_s in windows:
-            # A reading is of the second before it.
-            inside = rates.filter((pl.col("wall_s") > begin_s + EDGE_S) & (pl.col("wall_s") <= end_s + EDGE_S))
-            means = inside.group_by("host", "service", maintain_order=True).agg(pl.col("cpu_cores", "jit_cores").mean(), pl.len())
-            found[begin_s, end_s] += [ServiceMean(*row) for row in means.iter_rows()]
-    return found
+    return tuple(sorted({(start, end) for start in starts for end in ends}))
 
 
 def stolen(run: RunFolder, trial: Trial, start_s: float, end_s: float) -> dict[str, float]:
     """Share of each host's cores that was stolen in a window."""
-    folder, out = run.folder_of(trial), {}
-    for samples in read_in_parts(folder, layout.HOST_SAMPLES, ["host", "wall_s", "cpu_steal_us", "cpu_count"]):
-        for (host,), own in samples.group_by("host", maintain_order=True):
-            rates = own.sort("wall_s").select("wall_s", steal=_per_s("cpu_steal_us") / 1e6)
-            mean = rates.filter((pl.col("wall_s") > start_s + EDGE_S) & (pl.col("wall_s") <= end_s + 1.0))["steal"].mean()
-            cores = own["cpu_count"].max()
-            if isinstance(mean, int | float) and isinstance(cores, int) and cores:
-                out[str(host)] = float(mean) / cores
+    out = {}
+    is_in_window = (pl.col("wall_s") > start_s + EDGE_S) & (pl.col("wall_s") <= end_s + 1.0)
+    for samples in read_in_parts(run.folder_of(trial), layout.HOST_SAMPLES, ["host", "wall_s", "cpu_steal_us", "cpu_count"]):
+        steps = samples.lazy().sort("host", "wall_s").with_columns(_per_s("cpu_steal_us") / 1e6).filter(_is_same(["host"]) & is_in_window)
+        means = steps.group_by("host", maintain_order=True).agg(pl.col("cpu_steal_us").mean(), pl.col("cpu_count").max())
+        for host, cores, count in means.collect().iter_rows():
+            if cores is not None and count:
+                out[str(host)] = cores / count
     return out
 
 
@@ -238,10 +328,15 @@ def trial_host_rates(
     rates = read_host_rates(run.folder_of(trial), host, needed)
     if rates.is_empty():
         return rates
+    wall_s, since_s = (rates[name].to_numpy() for name in TIMES)
     # A reading covers the time since the one before it. Of one that is due each second the rest of it may be before the window.
-    is_inside = (pl.col("since_s") > start_s - EDGE_S) | (pl.col("wall_s") - pl.col("since_s") < EACH_SECOND_S)
-    is_due = (pl.col("wall_s") > start_s + EDGE_S) & (pl.col("wall_s") <= end_s + EDGE_S)
-    return rates.filter(is_due & is_inside).drop("since_s")
+    is_inside = (since_s > start_s - EDGE_S) | (wall_s - since_s < EACH_SECOND_S)
+    is_due = (wall_s > start_s + EDGE_S) & (wall_s <= end_s + EDGE_S)
+    inside = np.flatnonzero(is_due & is_inside)
+    # They follow each other, as their times ascend: a part of a table costs nothing.
+    found = rates.slice(int(inside[0]) if len(inside) else 0, len(inside))
+    found.drop_in_place("since_s")
+    return found
 
 
 @dataclass(frozen=True)
@@ -261,9 +356,14 @@ def totals_of(rates: pl.DataFrame) -> Totals | None:
     """None without readings."""
     if rates.is_empty():
         return None
-    columns = rates.select(USED)
-    sums, counts, peaks = (frame.row(0, named=True) for frame in (columns.sum(), columns.count(), columns.max()))
-    return Totals(sums, counts, {name: peak for name, peak in peaks.items() if peak is not None})
+    columns = {name: rates[name] for name in USED}
+    sums: dict[str, Any] = {name: column.sum() for name, column in columns.items()}
+    peaks: dict[str, Any] = {name: column.max() for name, column in columns.items()}
+    return Totals(
+        sums,
+        {name: column.count() for name, column in columns.items()},
+        {name: peak for name, peak in peaks.items() if peak is not None},
+    )
 
 
 def usage_of(parts: Sequence[Totals]) -> HostUsage | None:
