@@ -44,8 +44,9 @@ workloads:
   cold:   {{kind: s3-read, reads: put, at_once: 1, cold: true}}
   random: {{kind: s3-read, reads: put, at_once: 2, operation: 100 kB, order: random}}
   paced:  {{kind: s3-read, reads: many, at_once: 4, rate: 100/s}}
+  slow:   {{kind: s3-write, objects: 100, object_size: 10 kB, at_once: 4, rate: 50/s}}
 tests:
-  - isolated: [put, many, get, random, cold, paced]
+  - isolated: [put, many, get, random, cold, paced, slow]
 search: {{repeats: 3}}
 """
 BYTES = 4 * (20 << 20)
@@ -59,7 +60,7 @@ async def test_objects_are_written_whole_and_in_parts_and_read_in_ranges(tmp_pat
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     rows: list[dict[str, Any]] = summary["objects"]
     assert summary["hdfs"] == []
-    assert {row["workload"] for row in rows} == {"put", "many", "get", "cold", "random", "paced"}
+    assert {row["workload"] for row in rows} == {"put", "many", "get", "cold", "random", "paced", "slow"}
     for row in rows:
         assert 0 < row["latency_ms"]["p50"] <= row["latency_ms"]["p99"] <= row["latency_ms"]["max"], row
         assert row["errors"] == {}
@@ -69,6 +70,8 @@ async def test_objects_are_written_whole_and_in_parts_and_read_in_ranges(tmp_pat
     # 200 operations at 100 a second take at least so long, however many are at once.
     paced = [row for row in rows if row["workload"] == "paced"]
     assert all(row["offered"] == 100 and row["bytes_per_s"] <= 105 * 10_000 for row in paced)
+    slow = [row for row in rows if row["workload"] == "slow"]
+    assert all(row["offered"] == 50 and row["bytes_per_s"] <= 53 * 10_000 for row in slow)
     read = {name: disk_bytes(tmp_path / "run", name) for name in ("get", "cold")}
     assert read["cold"] > 0.9 * BYTES
     assert read["get"] < 0.1 * BYTES

@@ -69,6 +69,27 @@ async def test_what_is_read_is_what_was_written(bench: Bench) -> None:
     assert measured.histogram(op="look").get_total_count() > 0
 
 
+@pytest.mark.parametrize(
+    "keys", ["exp(0, 3K, 300)", "weibull(0, 3K, 0.7)", "zipf(0, 3K)", "gaussian(0, 3K)", {"file": "README.md"}], ids=lambda keys: str(keys)[:7]
+)  # fmt: skip
+async def test_each_row_that_keys_ask_for_is_there(keys: Any, bench: Bench) -> None:
+    """However often they are drawn: each is written once beforehand, and found again at the end."""
+    settings = {"kind": "cassandra", "keys": keys, "mix": {"write": 1, "read": 3}}
+    drawn = store(bench, settings, "hydrotest_t_keys")
+    await drawn.fill()
+    trial = await drawn.open_loop(500, PLAN)
+    await drawn.finish()
+    assert trial.status == "done", trial.reason
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    assert outcome.errors == {}
+    assert (outcome.extra["missing_reads"], outcome.extra["corrupted_reads"]) == (0, 0)
+    assert outcome.extra["checked_reads"] == outcome.extra["answered"]["read"] > 0
+    entry = [e for e in bench.runner.folder.read_journal() if e["what"] == "rows accounted for"][-1]
+    assert (entry["fates"]["lost"], entry["fates"]["corrupted"]) == (0, 0)
+    assert entry["fates"]["seen"] == drawn.spec.keys.size > 50
+
+
 async def test_rows_that_others_changed_are_found(bench: Bench) -> None:
     """Another workload writes the same rows with other values: every checked read reports it."""
     orders = store(bench, ORDERS, "hydrotest_t_changed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,21 @@ async def test_every_record_arrives_once_and_intact(shape: str, bench: Bench) ->
     assert load.fates.sent == pytest.approx(2 * rate, rel=0.05)
     assert load.fates.seen == load.fates.acked == load.fates.sent
     assert (load.fates.lost, load.fates.duplicated, load.fates.corrupted, load.fates.out_of_order) == (0, 0, 0, 0)
+
+
+@pytest.mark.long
+async def test_contents_behind_their_lengths_arrive_as_they_are(bench: Bench, tmp_path: Path) -> None:
+    """Of any bytes, line ends among them: as Avro and Protobuf messages are kept in a file."""
+    contents = [bytes([n]) * (n * 7) + b"\n\0" for n in range(1, 60)]
+    messages = tmp_path / "messages.bin"
+    messages.write_bytes(b"".join(struct.pack(">I", len(one)) + one for one in contents))
+    payload = {"file": str(messages), "form": "length-prefixed", "stamp": "header", "registry": {"id": 3, "message": 2}}
+    load = (await pressed(bench, 5_000, {"payload": payload, "compression": "zstd"})).load("ingest")
+    assert load.fates is not None
+    assert load.fates.seen == load.fates.acked == load.fates.sent == pytest.approx(10_000, rel=0.05)
+    assert (load.fates.lost, load.fates.duplicated, load.fates.corrupted, load.fates.out_of_order) == (0, 0, 0, 0)
+    assert load.outcome is not None
+    assert load.outcome.errors == {}
 
 
 @pytest.mark.parametrize("arrivals", ["poisson", pytest.param("bursts(500)", marks=pytest.mark.long)])

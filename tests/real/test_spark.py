@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import time
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -21,8 +19,8 @@ from hydrotest.hosts.deadlines import until_here
 from hydrotest.hosts.lab.network import address_of
 from hydrotest.spec.spark import SparkTest
 from hydrotest.store import layout
-from hydrotest.systems.spark.home import find_spark
 from tests.real.conftest import SOON
+from tests.real.history_server import read_by_spark
 from tests.real.test_faults import SCHEMA
 
 pytestmark = [pytest.mark.real, pytest.mark.long]
@@ -86,19 +84,8 @@ FIGURES = {
 
 def assert_read_as_by_spark(log: Path, folder: Path) -> None:
     """Figure by figure, as the REST API of Spark's own history server reports the same application."""
-    home, _ = find_spark(None)
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = one.getsockname()[1]
-    env = os.environ | {"SPARK_NO_DAEMONIZE": "1", "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(folder)}
-    options = f"-Dspark.history.fs.logDirectory={log.parent.as_uri()} -Dspark.history.ui.port={port} -Dspark.ui.retainedStages=100000"
-    argv = [str(home / "bin" / "spark-class"), "org.apache.spark.deploy.history.HistoryServer"]
-    server = subprocess.Popen(argv, env=env | {"SPARK_HISTORY_OPTS": options}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        stages = json.loads(fetched(f"http://127.0.0.1:{port}/api/v1/applications/{log.name}/stages"))
-    finally:
-        server.terminate()
-        server.wait()
+    with read_by_spark(log, folder) as ask:
+        stages = ask("stages")
     told = {stage["stageId"]: stage for stage in stages if stage["numCompleteTasks"]}
     ours = {stage.number: stage for stage in read_event_log(log).stages if stage.done}
     assert told.keys() == ours.keys()
@@ -107,18 +94,6 @@ def assert_read_as_by_spark(log: Path, folder: Path) -> None:
         for theirs, (own, factor) in FIGURES.items():
             value = ours[number].done if own == "done" else ours[number].total(own)
             assert value * factor == pytest.approx(stage[theirs], abs=0.5), (number, theirs)
-
-
-def fetched(url: str) -> str:
-    def look() -> str | None:
-        try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
-                text: str = answer.read().decode()
-                return text
-        except OSError:  # not there yet
-            return None
-
-    return until_here(look, SOON, url, "answer", 0.5)
 
 
 def test_a_job_that_would_take_too_long_is_named_and_its_part_results_are_kept(tmp_path: Path, start_run: Start) -> None:
