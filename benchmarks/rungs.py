@@ -94,8 +94,9 @@ def once(there: There, host: dict[str, Any]) -> dict[str, Any]:
         (limit,) = json.loads((out / "summary.json").read_text())["limits"]
         bound = limit["bound_by"]
         causes = sorted({cause["code"] for cause in bound["because"] if "code" in cause})
+        near = [f"{one['resource']} of {one['host']}" for cause in bound["because"] for one in cause.get("usages", [])]
         return {"limit": limit["limit"], "kind": bound["kind"], "host": bound["host"], "resource": bound["resource"],
-                "confirmed": bound["confirmed"], "because": causes}  # fmt: skip
+                "confirmed": bound["confirmed"], "because": causes, "near": near}  # fmt: skip
 
 
 async def measure(times: int, out: Path) -> None:
