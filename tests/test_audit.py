@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -290,6 +291,43 @@ def test_exit_codes_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert audited["files"][0]["results"][0]["rate_per_s"] is not None
     assert main(["audit"]) == 2
     assert main(["audit", str(tmp_path / "nothing")]) == 2
+
+
+def test_a_file_that_cannot_be_read_costs_nothing_of_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    damaged = written(tmp_path, '{"a": \n', "damaged.json")
+    named = [str(tmp_path / "nothing"), str(STOCK / "c03-negative-fetch.txt"), str(damaged)]
+    assert main(["audit", *named]) == 2
+    printed = capsys.readouterr()
+    assert "c03-negative-fetch.txt" in printed.out
+    assert printed.err.count("error:") == 2
+    assert main(["audit", *named, "--json"]) == 2
+    audited = json.loads(capsys.readouterr().out)
+    assert [file["file"] for file in audited["files"]] == [named[1]]
+    assert [(one["file"], one["at"], one["line"]) for one in audited["unread"]] == [(named[0], named[0], None), (named[2], named[2], 2)]
+    assert all(one["do"] for one in audited["unread"])
+
+
+def test_folders_that_are_no_runs_cost_nothing_either(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "folder").mkdir()
+    inside_a_file = written(tmp_path, "x", "file.txt") / "inside"
+    assert main(["audit", str(tmp_path / "folder"), str(inside_a_file), str(STOCK / "c03-negative-fetch.txt"), "--json"]) == 2
+    printed = capsys.readouterr()
+    audited = json.loads(printed.out)
+    assert [one["file"] for one in audited["unread"]] == [str(tmp_path / "folder"), str(inside_a_file)]
+    assert len(audited["files"]) == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read_costs_nothing_either(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "closed").mkdir()
+    written(tmp_path / "closed", "x", "file.txt")
+    (tmp_path / "closed").chmod(0)
+    try:
+        assert main(["audit", str(tmp_path / "closed" / "file.txt"), str(STOCK / "c03-negative-fetch.txt"), "--json"]) == 2
+    finally:
+        (tmp_path / "closed").chmod(0o700)
+    (unread,) = json.loads(capsys.readouterr().out)["unread"]
+    assert "right" in unread["do"]
 
 
 @pytest.mark.parametrize(

@@ -537,6 +537,27 @@ def test_loads_are_by_schedule_and_together() -> None:
     assert sooner.uses[0].used > alone.uses[0].used
 
 
+def test_one_workload_of_several_is_asked_about_alone() -> None:
+    """What the others lack is no matter then; what they do meanwhile is."""
+    run = known(TRUE)
+    both = answered([run], Question([], {"large": 10_000.0}), EXACT)
+    alone = answered([run], Question([], {"large": 10_000.0}, workloads=["small"]), EXACT)
+    assert ([one.workload for one in alone.predictions], alone.refused) == (["small"], [])
+    assert of(alone, "small") == of(both, "small")
+    # Of another nothing may be lacking only where it has a load.
+    text = FILE.replace("  Clients:", "  C1: {connect: netns}\n  Clients:").replace(
+        "workloads:\n", "  cassandra: {hosts: [C1]}\nworkloads:\n"
+    )
+    text = text.replace("tests:\n", "  store: {kind: cassandra, mix: {write: 1}, keys: 'uniform(0, 1K)', on: Clients}\ntests:\n")
+    for loads, refused in (({}, []), ({"store": 100.0}, ["store"])):
+        answer = answered([known(TRUE, text=text)], Question([], loads, workloads=["small"]), EXACT)
+        assert ([one.workload for one in answer.predictions], [one.workload for one in answer.refused]) == (["small"], refused)
+    with pytest.raises(BadInputError, match="no such workload"):
+        answered([run], Question([], {}, workloads=["smal"]), EXACT)
+    with pytest.raises(BadInputError, match="cannot both be given"):
+        answered([run], Question([], {}, workloads=["small"], together=["small", "large"]), EXACT)
+
+
 def test_what_is_beyond_is_counted_with_the_speed() -> None:
     answer = answered([known(TRUE)], Question([read_change("kafka.hosts=3"), read_change("small.partitions=12")], {}, 1.3), EXACT)
     assert next(one.why for one in answer.refused if one.workload == "small") is Why.TOO_MANY

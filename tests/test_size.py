@@ -137,6 +137,49 @@ def test_a_plan_fed_back_into_predict_sustains_the_need() -> None:
     assert use.share <= 1.0 + 1e-6
 
 
+def in_cloud(one: Machine) -> Machine:
+    return replace(one, provider="aws", prices=(Price("us-east-1", "on-demand", 0.1, date(2026, 11, 1), "list"),))
+
+
+@pytest.mark.usefixtures("shown")
+def test_traffic_between_zones_is_shown_where_its_price_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And is a part of what a saved plan costs."""
+    run, need = known(TRUE, text=COPIES), {"small": 2_000_000.0}
+    (cloud, *_), (own, *_), (near, *_) = (
+        plans(run, need, [one], zones=zones) for one, zones in ((in_cloud(CARRIERS[1]), 3), (CARRIERS[1], 3), (in_cloud(CARRIERS[1]), 1))
+    )
+    # Two of three clients are in another zone than the leader, and each second copy is.
+    assert SPEC is not None
+    gib_h = 2_000_000.0 * SPEC.operation_bytes * (2 / 3 + 1) * 3600 / (1 << 30)
+    # And what a batch adds to each record.
+    assert cloud.traffic_usd_h == pytest.approx(gib_h * 0.02, rel=0.1)
+    assert (own.traffic_usd_h, own.traffic, near.traffic_usd_h, near.traffic) == (None, [], 0.0, [])
+    assert cloud.usd_h == near.usd_h
+
+    saved = tmp_path / "plans.json"
+    found = size([run], Ask(need, [in_cloud(one) for one in CARRIERS], may_be_far=True))
+    saved.write_text(json.dumps(found.written()))
+    for number, plan in enumerate(found.plans, 1):
+        assert main(["cost", str(saved), "--plan", str(number), "--json"]) == EXIT_DONE
+        (cost,) = json.loads(capsys.readouterr().out)["costs"]
+        assert cost["usd_h"] == pytest.approx(plan.usd_h + (plan.traffic_usd_h or 0.0))
+        assert [(one["workload"], one["rate"], one["at"]) for one in cost["millions"]] == [("small", 2_000_000.0, "load")]
+    assert main(["cost", str(saved), "--hours", "365", "--json"]) == EXIT_DONE
+    (short,) = json.loads(capsys.readouterr().out)["costs"]
+    disks = sum(line.usd_h for part in found.plans[0].parts for line in part.lines if line.unit.endswith(" month"))
+    assert disks > 0
+    # In half the hours, what is paid by the month costs twice as much an hour.
+    assert short["usd_h"] == pytest.approx(found.plans[0].usd_h + (found.plans[0].traffic_usd_h or 0.0) + disks)
+    for words in (["--plan", "9"], ["--plan", "0"], ["--type", "kafka=aws/m7i.xlarge"], ["--zones", "2"]):
+        assert main(["cost", str(saved), *words]) == EXIT_BAD_INPUT, words
+    for text in ('{"plans": 3}', json.dumps(found.model_copy(update={"plans": []}).written()), "[", ""):
+        saved.write_text(text)
+        capsys.readouterr()
+        assert main(["cost", str(saved)]) == EXIT_BAD_INPUT
+        assert f"--> {saved}" in capsys.readouterr().err
+    assert main(["cost", str(tmp_path / "nothing"), "--plan", "2"]) == EXIT_BAD_INPUT
+
+
 @pytest.mark.usefixtures("shown")
 def test_what_is_cheaper_is_named_with_its_reason() -> None:
     found = size([known(TRUE, text=COPIES)], Ask({"small": 2_000_000.0}, KINDS))

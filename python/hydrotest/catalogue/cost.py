@@ -36,9 +36,13 @@ class Line(Row):
     usd_h: Number = Field(description="USD an hour of all of them.")
     region: str = Field("", description="Where the price holds; empty: everywhere.")
     term: str = Field("", description="`on-demand`, `1y`, `3y` or `spot`.")
-    as_of: str | None = Field(None, description="Date of the price.")
+    as_of: str | None = Field(None, pattern=r"^\d{4}-\d{2}-\d{2}$", description="Date of the price.")
     source: str = Field(description="Where it is from.")
     is_derived: bool = Field(False, description="The price is not listed: it is from that of a reservation, at the ratio of its family.")
+
+    def of_month(self, hours: float) -> Line:
+        """The same where a month has so many hours: what is paid by the month costs more or less an hour."""
+        return self.model_copy(update={"usd_h": self.count * self.usd_each / hours}) if self.unit.endswith(" month") else self
 
 
 class PerMillion(Row):

@@ -500,7 +500,7 @@ def simulate(scenario: Path, *, model: list[Path] | None = None, duration: Annot
 
 
 @app.command
-def cost(run: Path | None = None, *, published: str | None = None, type: Annotated[list[str] | None, Parameter(name="--type")] = None,
+def cost(run: Path | None = None, *, plan: int = 1, published: str | None = None, type: Annotated[list[str] | None, Parameter(name="--type")] = None,
          disk: list[str] | None = None, region: str | None = None, term: str = "on-demand", load: str | None = None, zones: int = 1,
          hours: float = 730.0, own: Path | None = None, as_json: Json = False) -> int:  # fmt: skip
     """Show what machines cost: line by line, an hour, a month, and for a million operations.
@@ -508,7 +508,9 @@ def cost(run: Path | None = None, *, published: str | None = None, type: Annotat
     Parameters
     ----------
     run
-        The folder of a run: its systems, as machines of the types that are named.
+        The folder of a run: its systems, as machines of the types that are named. Or a file of plans that `size --save` wrote.
+    plan
+        Which of the plans; the first is the cheapest.
     published
         Instead of a run: what published results cost, e.g. packet-2016; or `all`.
     type
@@ -530,7 +532,7 @@ def cost(run: Path | None = None, *, published: str | None = None, type: Annotat
     """
     from hydrotest.cli.commands.cost import cost
 
-    return cost(run, published, type or [], disk or [], region, term, load, zones, hours, own, as_json)
+    return cost(run, plan, published, type or [], disk or [], region, term, load, zones, hours, own, as_json)
 
 
 @app.command(end_of_options_delimiter="")
@@ -551,7 +553,7 @@ def compare(first: Path, second: Annotated[Path, Parameter(allow_leading_hyphen=
 @app.command
 def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set")] = None,
             type: Annotated[list[str] | None, Parameter(name="--type")] = None, load: str | None = None, together: str | None = None,
-            speed: float = 1.0, save: Path | None = None, experiment: Path | None = None, figure: Path | None = None,
+            workload: str | None = None, speed: float = 1.0, save: Path | None = None, experiment: Path | None = None, figure: Path | None = None,
             as_json: Json = False) -> int:  # fmt: skip
     """Predict limits at loads, settings and machines that were not measured, and what would bind there, each with its error.
 
@@ -570,6 +572,8 @@ def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set"
         Rates at which use and latency are shown, e.g. ingest=300K,store=2K; also what other systems on the same hosts do meanwhile.
     together
         Workloads that are to run at once, e.g. ingest,store: at which share of their limits they can.
+    workload
+        Workloads and jobs that the question is about, e.g. ingest,scan; all if not given.
     speed
         Speed of the other machine's cores, as a multiple of these.
     save
@@ -581,7 +585,7 @@ def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set"
     """
     from hydrotest.cli.commands.predict import predict_
 
-    return predict_(runs, set or [], type or [], load, together, speed, save, experiment, figure, as_json)
+    return predict_(runs, set or [], type or [], load, together, workload, speed, save, experiment, figure, as_json)
 
 
 @app.command

@@ -229,6 +229,7 @@ class Answer(Row):
     )
     speed: Number = Field(description="Speed of the cores, as a multiple of those that were measured.")
     loads: dict[str, Number] = Field(description="Rates that are asked for, by workload.")
+    asked: list[str] = Field(default_factory=list, description="Workloads and jobs that the question is about; none: all.")
     predictions: list[Prediction] = Field(description="By workload.")
     jobs: list[Job] = Field(default_factory=list, description="Of jobs, by workload and test.")
     refused: list[Refused] = Field(description="What is not predicted, and why.")

@@ -26,6 +26,8 @@ class Bought:
     """What it carries beyond that, as a share."""
     lost: str
     """What may be lost: `host`, or `none` where too few copies are kept."""
+    zones: int
+    """Over which hosts and clients are spread."""
 
 
 def bought(run: Known, machines: Sequence[Machine]) -> list[Bought]:
@@ -39,5 +41,5 @@ def bought(run: Known, machines: Sequence[Machine]) -> list[Bought]:
             ask = replace(ask, lost="none")
             plan = cheapest([run], ask)
         if plan is not None:
-            found.append(Bought(workload, TIMES * limit, plan, ask.headroom, ask.lost))
+            found.append(Bought(workload, TIMES * limit, plan, ask.headroom, ask.lost, ask.zones))
     return found

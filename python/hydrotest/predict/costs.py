@@ -6,16 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from hydrotest.analysis.demand.laws.base import Load
 from hydrotest.analysis.demand.windows import law_of
 from hydrotest.catalogue.cost import HOURS, AtRate, Cost, Line, Wanted, cost_of, disk_lines, has_traffic_price, machine_line, traffic_line
 from hydrotest.catalogue.machine import Machine
 from hydrotest.errors import BadInputError
+from hydrotest.predict.plan import Size
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.workload import Workload
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
+
+SAVE = "Name a file that `hydrotest size --save` has written."
 
 
 @dataclass(frozen=True)
@@ -48,13 +53,49 @@ def run_cost(path: Path, bill: Bill) -> Cost:
     for name, size in bill.disks.items():
         lines += disk_lines(bill.types[name].provider, size, len(systems[name].hosts), hours=bill.hours)
     found = _rates(folder, experiment, bill.loads)
-    traffic = [_traffic(experiment, bill, workload, rate) if bill.zones > 1 else None for workload, rate, _ in found]
+    traffic = [_traffic(experiment, bill, workload, rate) for workload, rate, _ in found]
     if bill.loads:
         # All of them run at once: their traffic is a line for each.
         lines += [line for line in traffic if line is not None]
         return cost_of(experiment.name, lines, [AtRate(*one) for one in found], bill.hours)
     rates = [AtRate(*one, 0.0 if line is None else line.usd_h) for one, line in zip(found, traffic, strict=True)]
     return cost_of(experiment.name, lines, rates, bill.hours)
+
+
+def plan_cost(path: Path, number: int, hours: float = HOURS) -> tuple[Cost, bool]:
+    """A plan that `size --save` has written, by its number, the cheapest first; with the traffic between the zones that it was made for,
+    and whether the price of that is known.
+
+    Raises `BadInputError`.
+    """
+    size = _read_size(path)
+    if not size.plans:
+        hint = (
+            "The runs do not bear what was asked: `hydrotest size` says what would."
+            if size.refused
+            else "No machine carries what was asked."
+        )
+        raise BadInputError("there are no plans in it", hint, file=path)
+    if not 1 <= number <= len(size.plans):
+        raise BadInputError(
+            f"--plan {number}: there is no such plan", f"The file has {len(size.plans)}; the first is the cheapest.", file=path
+        )
+    plan = size.plans[number - 1]
+    lines = [line.of_month(hours) for line in [*(line for part in plan.parts for line in part.lines), *plan.traffic]]
+    machines = " + ".join(f"{part.count} × {part.machine}" for part in plan.parts)
+    cost = cost_of(f"plan {number}: {machines}", lines, [AtRate(name, rate, "load") for name, rate in size.needs.items()], hours)
+    return cost, plan.traffic_usd_h is not None
+
+
+def _read_size(path: Path) -> Size:
+    try:
+        return Size.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise BadInputError(f"the file cannot be read: {error.strerror}", SAVE, file=path) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise BadInputError(f"these are no plans: {f'{place}: ' if place else ''}{first['msg']}", SAVE, file=path) from error
 
 
 def lacks_traffic(bill: Bill) -> bool:
@@ -93,12 +134,21 @@ def _traffic(experiment: Experiment, bill: Bill, workload: str, rate: float) -> 
     """Of a workload; None where its price is not known."""
     spec = experiment.workloads[workload]
     machine = bill.types.get(spec.presses_on or "")
-    if machine is None or not has_traffic_price(machine.provider, bill.wanted):
+    if machine is None:
         return None
-    line = traffic_line(
-        machine.provider, between_zones(spec, rate, len(experiment.systems.present()[spec.presses_on or ""].hosts), bill.zones)
-    )
-    return None if line is None else line.model_copy(update={"what": f"{line.what}, {workload}"})
+    hosts = len(experiment.systems.present()[spec.presses_on or ""].hosts)
+    lines = zone_lines(machine.provider, {workload: (spec, rate)}, hosts, bill.zones, bill.wanted)
+    return lines[0] if lines else None
+
+
+def zone_lines(provider: str, loads: Mapping[str, tuple[Workload, float]], hosts: int, zones: int, wanted: Wanted) -> list[Line] | None:
+    """Traffic between zones of each workload at its rate, on so many hosts; none in one zone. None where its price is not known."""
+    if zones < 2:
+        return []
+    if not has_traffic_price(provider, wanted):
+        return None
+    found = {name: traffic_line(provider, between_zones(spec, rate, hosts, zones)) for name, (spec, rate) in loads.items()}
+    return [line.model_copy(update={"what": f"{line.what}, {name}"}) for name, line in found.items() if line is not None]
 
 
 def between_zones(spec: Workload, rate: float, hosts: int, zones: int) -> float:

@@ -62,6 +62,11 @@ class Plan(Row):
     usd_month: Number = Field(description="USD a month of 730 hours.")
     usd_per_million: dict[str, Number] = Field(description="USD of all of it for a million operations, by workload.")
     headroom: Number = Field(description="By how much all loads could grow until something is full.")
+    traffic: list[Line] = Field(
+        default_factory=list,
+        description="Traffic between zones at the need, of clients and of copies; none where the price of some is not known. Not in the sums.",
+    )
+    traffic_usd_h: Number | None = Field(None, description="USD an hour of it; null: not known.")
 
 
 class Rejected(Row):
@@ -92,6 +97,7 @@ class Size(Row):
     needs: dict[str, Number] = Field(description="Operations a second, by workload.")
     headroom: Number = Field(0.0, description="So much more is carried.")
     lost: str = Field("none", description="What may be lost with the need still carried: `none`, `host` or `zone`.")
+    zones: Count = Field(1, description="Zones over which hosts and clients are spread.")
     plans: list[Plan] = Field(default_factory=list, description="Cheapest first.")
     rejected: list[Rejected] = Field(default_factory=list, description="What would cost less, but for one reason.")
     turns: list[Turn] = Field(default_factory=list, description="Where other machines become the cheapest.")

@@ -61,6 +61,12 @@ class Question:
     """Workloads that are to run at once: at which share of their limits?"""
     types: Mapping[str, Machine] = field(default_factory=dict)
     """Machines that the hosts of a system would be, by system; `EVERY`: of all that were measured."""
+    workloads: Sequence[str] = ()
+    """Workloads and jobs whose answers are wanted; none: all."""
+
+    def wants(self, name: str) -> bool:
+        """Whether the answer of a workload is wanted."""
+        return not self.workloads or name in self.workloads
 
     def is_speed_assumed(self, system: str) -> bool:
         """Whether nobody has measured how fast its cores are."""
@@ -82,6 +88,9 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
     now = asked(first.experiment, first.text, question.changes, first.path / layout.EXPERIMENT, on_types(first, question.types))
     given, question = question.types, replace(question, types=with_neighbours(first.experiment, question.types))
     rated = [name for name, spec in now.experiment.workloads.items() if narrowed(spec, SparkPerf) is None]
+    for name in question.workloads:
+        if name not in now.experiment.workloads:
+            raise BadInputError(f"--workload {name}: there is no such workload", f"The run has {', '.join(now.experiment.workloads)}.")
     for option, names in (("load", question.loads), ("together", question.together)):
         for name in names:
             if name not in rated:
@@ -89,23 +98,32 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
                 raise BadInputError(f"--{option} {name}: {what}", f"The run has {', '.join(rated) or 'only jobs'}.")
     if question.loads and question.together:
         raise BadInputError("--load and --together cannot both be given", "With `--together` the rates are what is sought.")
+    if question.workloads and question.together:
+        raise BadInputError("--workload and --together cannot both be given", "The answer of `--together` is of all that it names.")
     jobs = [
         one
         for name, _ in now.experiment.workloads_of(SparkPerf)
+        if question.wants(name)
         for one in job_answers(runs, now, name, question.speed, question.is_speed_assumed(SPARK), scores)
     ]
     found = {name: basis_of(runs, now, name) for name in rated}
     bases = {name: one for name, one in found.items() if isinstance(one, Basis)}
-    answers = [one if isinstance(one, Refused) else _predict(runs, now, bases, one, question, scores) for one in found.values()]
+    answers = [
+        one if isinstance(one, Refused) else _predict(runs, now, bases, one, question, scores)
+        for name, one in found.items()
+        # Of one that is not asked about, but has a load, the need is not known either.
+        if question.wants(name) or (name in question.loads and isinstance(one, Refused))
+    ]
     answers = [one.model_copy(update={"system": now.experiment.workloads[one.workload].presses_on}) if isinstance(one, Refused) else one
                for one in answers]  # fmt: skip
-    used = {point.seen.run for one in bases.values() for point in one.body.points}
+    used = {point.seen.run for name, one in bases.items() if question.wants(name) or name in question.loads for point in one.body.points}
     used |= {at for at, run in enumerate(runs) if run.jobs and any(isinstance(one, Job) for one in jobs)}
     refused = [one for one in [*answers, *jobs] if isinstance(one, Refused)]
     return Answer(
         version=__version__, runs=[str(run.path) for run in runs], unused=[str(run.path) for at, run in enumerate(runs) if at not in used],
         changes={one.axis: one.value for one in question.changes} | {f"{system}.type": one.full_name for system, one in given.items()},
         not_known={one.full_name: lacking for one in given.values() if (lacking := not_known(one))}, speed=question.speed, loads=dict(question.loads),
+        asked=list(question.workloads),
         predictions=[one for one in answers if isinstance(one, Prediction)], refused=refused,
         jobs=[one for one in jobs if isinstance(one, Job)],
         asked_together=list(question.together), together=_together(now, bases, answers, question, scores) if question.together else None,

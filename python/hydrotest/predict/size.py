@@ -9,14 +9,13 @@ from dataclasses import replace
 
 from hydrotest import __version__
 from hydrotest.analysis.demand.body import Applied
-from hydrotest.catalogue.cost import (
-    HOURS,
-)
+from hydrotest.catalogue.cost import HOURS, Line
 from hydrotest.errors import BadInputError
 from hydrotest.predict.answer import Refused, Why
 from hydrotest.predict.basis import Basis, basis_of, calibration
 from hydrotest.predict.carry import parts_of, rejected_of
 from hydrotest.predict.change import Asked, asked
+from hydrotest.predict.costs import zone_lines
 from hydrotest.predict.gates import Gate, inseparable, is_cpu_bound_known, no_fit
 from hydrotest.predict.known import Known
 from hydrotest.predict.needs import Ask, on_same_hosts, sized_of
@@ -40,7 +39,7 @@ def size(runs: Sequence[Known], ask: Ask) -> Size:
     bases, refused = _bases(runs, now, ask.needs)
     if refused:
         return Size(version=__version__, runs=[str(run.path) for run in runs], needs=dict(ask.needs), headroom=ask.headroom, lost=ask.lost,
-                    refused=refused, looked_at=len(ask.machines), speed=ask.speed)  # fmt: skip
+                    zones=ask.zones, refused=refused, looked_at=len(ask.machines), speed=ask.speed)  # fmt: skip
     _check(bases, ask)
     plans, rejected = _plans(bases, ask)
     turns: list[Turn] = []
@@ -49,7 +48,7 @@ def size(runs: Sequence[Known], ask: Ask) -> Size:
         names = [part.machine for part in more[0].parts] if more else []
         if not turns or turns[-1].machines != names:
             turns.append(Turn(times=times, machines=names, usd_h=more[0].usd_h if more else None))
-    return Size(version=__version__, runs=[str(run.path) for run in runs], needs=dict(ask.needs), headroom=ask.headroom, lost=ask.lost, plans=plans,
+    return Size(version=__version__, runs=[str(run.path) for run in runs], needs=dict(ask.needs), headroom=ask.headroom, lost=ask.lost, zones=ask.zones, plans=plans,
                 rejected=rejected, turns=turns, looked_at=len(ask.machines), speed=ask.speed)  # fmt: skip
 
 
@@ -123,7 +122,7 @@ def _plans(bases: Sequence[Basis], ask: Ask, *, with_rejected: bool = True) -> t
     systems = list(dict.fromkeys(one.system for one in bases))
     alone = [sized_of([one for one in bases if one.system == name], ask) for name in systems]
     parts = [sorted(parts_of(one, ask), key=lambda part: part.usd_h)[: max(EACH, ask.top)] for one in alone]
-    plans = [_plan(list(chosen), ask, is_shared=False) for chosen in itertools.product(*parts)] if len(parts) == 1 or all(parts) else []
+    plans = [_plan(chosen, ask, is_shared=False) for chosen in itertools.product(*parts)] if len(parts) == 1 or all(parts) else []
     if ask.may_share and len(alone) > 1:
         plans += [_plan([part], ask, is_shared=True) for part in parts_of(on_same_hosts(alone), ask)]
     plans.sort(key=lambda plan: plan.usd_h)
@@ -131,7 +130,7 @@ def _plans(bases: Sequence[Basis], ask: Ask, *, with_rejected: bool = True) -> t
     best = [min((part.lines[0].usd_h for part in own), default=math.inf) for own in parts]
     rejected = [one for sized, usd_h in zip(alone, best, strict=True) for one in rejected_of(sized, ask, usd_h)] if with_rejected else []
     rejected.sort(key=lambda one: one.would_cost_usd_h)
-    return plans[: ask.top], _one_of_each(rejected)[: ask.top]
+    return [_with_traffic(plan, bases, ask) for plan in plans[: ask.top]], _one_of_each(rejected)[: ask.top]
 
 
 def _plan(parts: Sequence[Part], ask: Ask, *, is_shared: bool) -> Plan:
@@ -145,6 +144,17 @@ def _plan(parts: Sequence[Part], ask: Ask, *, is_shared: bool) -> Plan:
         usd_per_million=millions,
         headroom=min(part.headroom for part in parts),
     )
+
+
+def _with_traffic(plan: Plan, bases: Sequence[Basis], ask: Ask) -> Plan:
+    lines: list[Line] = []
+    is_known = True
+    for part in plan.parts:
+        there = {one.name: (one.spec, ask.needs[one.name]) for one in bases if one.system in part.systems}
+        found = zone_lines(part.machine.partition("/")[0], there, part.count, ask.zones, ask.wanted)
+        is_known = is_known and found is not None
+        lines += found or []
+    return plan.model_copy(update={"traffic": lines, "traffic_usd_h": sum(line.usd_h for line in lines)}) if is_known else plan
 
 
 def _one_of_each(rejected: Sequence[Rejected]) -> list[Rejected]:

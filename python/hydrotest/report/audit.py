@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from hydrotest.audit.claim import Audited, Claim
 from hydrotest.audit.finding import Finding
+from hydrotest.errors import HydrotestError
 from hydrotest.report.wording.audited import finding_words, show_ms
 from hydrotest.units import show_count, show_rate
 
@@ -82,8 +84,8 @@ def figures(claim: Claim) -> str:
     return ", ".join(parts)
 
 
-def audit_json(files: Sequence[FileFindings]) -> dict[str, Any]:
-    """For programs. Figures that are no numbers are null."""
+def audit_json(files: Sequence[FileFindings], unread: Sequence[tuple[Path, HydrotestError]] = ()) -> dict[str, Any]:
+    """For programs. Figures that are no numbers are null; `unread` are the files that could not be read, and why."""
     return {
         "contradictions": sum(file.contradictions for file in files), "doubts": sum(file.doubts for file in files),
         "files": [
@@ -92,6 +94,10 @@ def audit_json(files: Sequence[FileFindings]) -> dict[str, Any]:
                 "results": [_claim_json(claim, found) for claim, found in zip(file.audited.claims, file.findings, strict=True)],
             }
             for file in files
+        ],
+        "unread": [
+            {"file": str(path), "at": None if error.file is None else str(error.file), "line": error.line, "error": error.what, "do": error.hint}
+            for path, error in unread
         ],
     }  # fmt: skip
 

@@ -31,7 +31,7 @@ def print_size(found: Size, console: Console) -> None:
     if found.refused:
         return
     if found.plans:
-        print_sheet(_plans_sheet(found.plans), console)
+        print_sheet(_plans_sheet(found), console)
     else:
         print_text("no machine carries it", console)
     if found.rejected:
@@ -47,7 +47,9 @@ def print_size(found: Size, console: Console) -> None:
     unknown = sorted({part.machine.partition("/")[0] for plan in found.plans for part in plan.parts if part.not_known})
     if unknown:
         print_text(f"of {show_names(unknown)} only what links and disks carry at best is known", console)
-    print_text("not counted: traffic between zones (`hydrotest cost --zones`), and the machines of clients", console)
+    if found.zones > 1:
+        print_text(f"traffic: between {found.zones} zones, of clients and of copies, without compression; not in the price", console)
+    print_text("not counted: the machines of clients", console)
     print_text(
         f"speed of a vCPU: {found.speed:g} of a core that was measured, assumed; links and disks by what they carry for as long as one likes",
         console,
@@ -62,19 +64,30 @@ def bought_sheet(found: Sequence[Bought]) -> Table:
     """What twice the limits would be bought with, for the report of a run."""
     rows = []
     for one in found:
-        machines, usd_h, usd_month, _, binds, _, _ = _row(one.plan)
+        machines, usd_h, usd_month, _, binds, *_ = _row(one.plan)
         rows.append([
-            one.workload, show_rate(one.needed), machines, usd_h, usd_month, f"{one.plan.usd_per_million[one.workload]:.3g}", binds,
+            one.workload, show_rate(one.needed), machines, usd_h, usd_month, f"{one.plan.usd_per_million[one.workload]:.3g}", _traffic(one.plan), binds,
             f"{one.headroom:.0%} more; {LOST[one.lost]}",
         ])  # fmt: skip
-    heads = ["workload", "twice the limit /s", "cheapest machines", "USD an hour", "USD a month", "USD per million", "binds", "carries"]
-    title = "What twice the limit would cost, where a vCPU is as fast as a core that was measured"
+    heads = ["workload", "twice the limit /s", "cheapest machines", "USD an hour", "USD a month", "USD per million", "traffic an hour",
+             "binds", "carries"]  # fmt: skip
+    zones = found[0].zones if found else 1
+    title = (
+        f"What twice the limit would cost, where a vCPU is as fast as a core that was measured; traffic between {zones} zones comes on top"
+    )
     return Table(title, heads, rows, Section.LIMITS, lead=("workload", "twice the limit /s", "cheapest machines", "USD a month", "carries"))
 
 
-def _plans_sheet(plans: list[Plan]) -> Table:
+def _plans_sheet(found: Size) -> Table:
     heads = ["plan", "USD an hour", "a month", "USD per million", "binds", "headroom", "after one lost"]
-    return Table("What carries it, cheapest first", heads, [_row(plan) for plan in plans])
+    rows = [_row(plan) for plan in found.plans]
+    if found.zones > 1:
+        heads, rows = [*heads, "traffic an hour"], [[*row, _traffic(plan)] for row, plan in zip(rows, found.plans, strict=True)]
+    return Table("What carries it, cheapest first", heads, rows)
+
+
+def _traffic(plan: Plan) -> str:
+    return NONE if plan.traffic_usd_h is None else f"{plan.traffic_usd_h:,.2f}"
 
 
 def _row(plan: Plan) -> list[str]:

@@ -12,6 +12,7 @@ from hydrotest.errors import BadInputError, TrialFailedError
 
 YAML = (".yaml", ".yml")
 SIZE_MAX = 200_000_000
+NAMED = "Name a benchmark's output, or the folder of a run."
 KNOWN = (
     "Audit reads what kafka-producer-perf-test, kafka-consumer-perf-test, cassandra-stress, OpenMessaging Benchmark (JSON), latte (JSON or text), "
     "NoSQLBench (log, CSV or summary), TestDFSIO and YCSB print, the folders of hydrotest's runs, and tables in YAML (docs/how-to/audit-a-benchmark.md)."
@@ -57,8 +58,16 @@ def _text(path: Path) -> str:
         # PowerShell redirects in UTF-16.
         encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
         return content.decode(encoding, errors="replace").removeprefix("\ufeff").replace("\r\n", "\n")
-    except FileNotFoundError as error:
-        raise BadInputError("the file is not there", "Name a benchmark's output, or the folder of a run.", file=path) from error
+    except OSError as error:
+        raise refused(path, error) from error
+
+
+def refused(path: Path, error: OSError) -> BadInputError:
+    """What the operating system did not let be read."""
+    if isinstance(error, FileNotFoundError):
+        return BadInputError("the file is not there", NAMED, file=path)
+    hint = "Give yourself the right to read it." if isinstance(error, PermissionError) else NAMED
+    return BadInputError(f"it cannot be read: {error.strerror}", hint, file=error.filename or path)
 
 
 def _json(path: Path, text: str) -> Audited:

@@ -16,19 +16,26 @@ from hydrotest.cli.commands.catalogue import warn_of_age
 from hydrotest.cli.commands.predict import loads
 from hydrotest.cli.output import out_console, print_json
 from hydrotest.errors import EXIT_DONE, BadInputError
-from hydrotest.predict.costs import Bill, lacks_traffic, run_cost
+from hydrotest.predict.costs import Bill, lacks_traffic, plan_cost, run_cost
 from hydrotest.report.cost import print_costs
 
 Value = TypeVar("Value")
 EVERY = "all"
-EXAMPLE = "Write e.g. `hydrotest cost RUN --type kafka=aws/m7i.xlarge`, or `hydrotest cost --published packet-2016`."
+EXAMPLE = (
+    "Write e.g. `hydrotest cost RUN --type kafka=aws/m7i.xlarge`, `hydrotest cost plans.json` or `hydrotest cost --published packet-2016`."
+)
 
 
-def cost(run: Path | None, published: str | None, types: Sequence[str], disks: Sequence[str], region: str | None, term: str, load: str | None,
+def cost(run: Path | None, plan: int, published: str | None, types: Sequence[str], disks: Sequence[str], region: str | None, term: str, load: str | None,
          zones: int, hours: float, own: Path | None, as_json: bool) -> int:  # fmt: skip
     """Prints lines and sums."""
     if (run is None) == (published is None):
-        raise BadInputError("a run is needed, or --published", EXAMPLE)
+        raise BadInputError("a run is needed, or plans, or --published", EXAMPLE)
+    if run is not None and not run.exists():
+        raise BadInputError("it is not there", "Name the folder of a run, or a file that `hydrotest size --save` has written.", file=run)
+    has_plans = run is not None and run.is_file()
+    if plan != 1 and not has_plans:
+        raise BadInputError("--plan goes with a file of plans", "Write e.g. `hydrotest cost plans.json --plan 2`.")
     if term not in TERMS:
         raise BadInputError(f"--term {term}: there is no such term", f"Terms are {', '.join(TERMS)}.")
     if zones < 1:
@@ -43,6 +50,13 @@ def cost(run: Path | None, published: str | None, types: Sequence[str], disks: S
                 "only --region goes with --published", "Leave the others out: published results have machines and hours of their own."
             )
         costs = published_costs(None if published == EVERY else published, region)
+    elif has_plans:
+        assert run is not None
+        if types or disks or load is not None or own is not None or region is not None or (term, zones) != (Wanted().term, 1):
+            raise BadInputError("only --plan and --hours go with plans", "Leave the others out: `hydrotest size` has chosen by them.")
+        of_plan, has_traffic = plan_cost(run, plan, hours)
+        costs = [of_plan]
+        missing += [] if has_traffic else [TRAFFIC]
     else:
         assert run is not None
         there = machines(own)

@@ -27,7 +27,7 @@ from hydrotest.store.folder import write_whole
 LOADS = "Write e.g. --load ingest=300K,store=2K."
 
 
-def predict_(runs: Sequence[Path], changes: Sequence[str], types: Sequence[str], load: str | None, together: str | None, speed: float,
+def predict_(runs: Sequence[Path], changes: Sequence[str], types: Sequence[str], load: str | None, together: str | None, workload: str | None, speed: float,
              save: Path | None, experiment: Path | None, figure: Path | None, as_json: bool) -> int:  # fmt: skip
     """Prints what would bind, and where; 4 if nothing can be said of a workload that the question is about."""
     if not runs:
@@ -38,7 +38,8 @@ def predict_(runs: Sequence[Path], changes: Sequence[str], types: Sequence[str],
     check_writable(experiment, "experiment")
     check_writable(figure, "figure")
     scores = read_scores()
-    answer = predict(runs, Question([read_change(one) for one in changes], loads(load), speed, _names(together), _types(types)), scores)
+    question = Question([read_change(one) for one in changes], loads(load), speed, _names(together), _types(types), _names(workload))
+    answer = predict(runs, question, scores)
     if save is not None:
         write_whole(save, json.dumps(answer.written(), indent=1) + "\n")
     if figure is not None and any(len(one.capacity) > 1 for one in answer.predictions):
@@ -81,7 +82,7 @@ def _say(text: str) -> None:
 
 def _asked(answer: Answer) -> set[str]:
     """What the question is about: workloads, systems, hosts; empty: all."""
-    return {key.partition(".")[0] for key in answer.changes} | set(answer.loads) | set(answer.asked_together)
+    return {key.partition(".")[0] for key in answer.changes} | set(answer.loads) | set(answer.asked_together) | set(answer.asked)
 
 
 def _is_refused(answer: Answer) -> bool:
@@ -135,9 +136,9 @@ def loads(load: str | None, option: str = "load") -> dict[str, float]:
     return found
 
 
-def _names(together: str | None) -> list[str]:
+def _names(text: str | None) -> list[str]:
     """`ingest,store`."""
-    return [] if together is None else [part.strip() for part in together.split(",")]
+    return [] if text is None else [part.strip() for part in text.split(",")]
 
 
 def score_(prediction: Path, run: Path, as_json: bool) -> int:
