@@ -14,6 +14,7 @@ from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.cassandra import Store
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.store.purposes import Purpose
+from hydrotest.store.records import Trial
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="session")]
 PLAN = TrialPlan("own", Purpose.SEARCH, 0.5, 2.0, patience_s=30.0)
@@ -47,23 +48,36 @@ def store(bench: Bench, settings: dict[str, Any], keyspace: str) -> Store:
     return made
 
 
-async def test_what_is_read_is_what_was_written(bench: Bench) -> None:
-    orders = store(bench, ORDERS, "hydrotest_t_orders")
-    await orders.fill()
-    trial = await orders.open_loop(500, PLAN)
-    await orders.finish()
+async def clean(made: Store, rate: float) -> Trial:
+    """A trial of a table that was filled, without errors, with each row found as it was written; the account of its rows is in the journal."""
+    await made.fill()
+    trial = await made.open_loop(rate, PLAN)
+    await made.finish()
     assert trial.status == "done", trial.reason
     outcome = trial.load("store").outcome
     assert outcome is not None
     assert outcome.errors == {}
     assert (outcome.extra["missing_reads"], outcome.extra["corrupted_reads"]) == (0, 0)
-    answered = outcome.extra["answered"]
+    return trial
+
+
+def extra_of(trial: Trial) -> dict[str, Any]:
+    outcome = trial.load("store").outcome
+    assert outcome is not None
+    return outcome.extra
+
+
+async def test_what_is_read_is_what_was_written(bench: Bench) -> None:
+    orders = store(bench, ORDERS, "hydrotest_t_orders")
+    trial = await clean(orders, 500)
+    extra = extra_of(trial)
+    answered = extra["answered"]
     assert set(answered) == {"place", "look", "list", "once", "change"}
     assert answered["look"] > 2 * answered["place"] > 0
     # Each row is there and its own: nothing of the reads is left out, and no `IF NOT EXISTS` is a write.
-    assert outcome.extra["unchecked"] == []
-    assert outcome.extra["checked_reads"] == answered["look"] + answered["list"]
-    assert outcome.extra["not_applied"] == {"place": 0, "once": answered["once"], "change": 0}
+    assert extra["unchecked"] == []
+    assert extra["checked_reads"] == answered["look"] + answered["list"]
+    assert extra["not_applied"] == {"place": 0, "once": answered["once"], "change": 0}
     assert answered["once"] > 0
     measured = Measured.read(bench.runner.folder, trial, "store")
     assert measured.histogram(op="look").get_total_count() > 0
@@ -76,15 +90,8 @@ async def test_each_row_that_keys_ask_for_is_there(keys: Any, bench: Bench) -> N
     """However often they are drawn: each is written once beforehand, and found again at the end."""
     settings = {"kind": "cassandra", "keys": keys, "mix": {"write": 1, "read": 3}}
     drawn = store(bench, settings, "hydrotest_t_keys")
-    await drawn.fill()
-    trial = await drawn.open_loop(500, PLAN)
-    await drawn.finish()
-    assert trial.status == "done", trial.reason
-    outcome = trial.load("store").outcome
-    assert outcome is not None
-    assert outcome.errors == {}
-    assert (outcome.extra["missing_reads"], outcome.extra["corrupted_reads"]) == (0, 0)
-    assert outcome.extra["checked_reads"] == outcome.extra["answered"]["read"] > 0
+    extra = extra_of(await clean(drawn, 500))
+    assert extra["checked_reads"] == extra["answered"]["read"] > 0
     entry = [e for e in bench.runner.folder.read_journal() if e["what"] == "rows accounted for"][-1]
     assert (entry["fates"]["lost"], entry["fates"]["corrupted"]) == (0, 0)
     assert entry["fates"]["seen"] == drawn.spec.keys.size > 50
@@ -191,15 +198,7 @@ PROFILES: dict[str, Any] = {
 async def test_values_with_parts_are_read_as_they_were_written(bench: Bench) -> None:
     """Sets and maps in the order of the node, empty collections as null."""
     profiles = store(bench, PROFILES, "hydrotest_t_profiles")
-    await profiles.fill()
-    trial = await profiles.open_loop(300, PLAN)
-    await profiles.finish()
-    assert trial.status == "done", trial.reason
-    outcome = trial.load("store").outcome
-    assert outcome is not None
-    assert outcome.errors == {}
-    extra = outcome.extra
-    assert (extra["missing_reads"], extra["corrupted_reads"]) == (0, 0)
+    extra = extra_of(await clean(profiles, 300))
     assert extra["unchecked"] == []
     assert extra["checked_reads"] == extra["answered"]["look"] + extra["answered"]["more"] > 0
 
@@ -282,15 +281,7 @@ SHARED: dict[str, Any] = {"one partition": {"rows": 10}, "several": "row % 80", 
 async def test_batches_of_rows_and_reads_of_many_pages(sensor: str, bench: Bench) -> None:
     """Each row of a batch has values of its own, in one partition or in several; a read of a partition has all its pages."""
     series = store(bench, {**SERIES, "values": {"at": "row", "sensor": SHARED[sensor]}}, f"hydrotest_t_series_{list(SHARED).index(sensor)}")
-    await series.fill()
-    trial = await series.open_loop(200, PLAN)
-    await series.finish()
-    assert trial.status == "done", trial.reason
-    outcome = trial.load("store").outcome
-    assert outcome is not None
-    assert outcome.errors == {}
-    extra = outcome.extra
-    assert (extra["missing_reads"], extra["corrupted_reads"]) == (0, 0)
+    extra = extra_of(await clean(series, 200))
     assert extra["checked_reads"] == extra["answered"]["look"] > 0
     assert [(one["statement"], one["reason"]) for one in extra["unchecked"]] == [("whole", "range")]
     # Partitions of 10, of 100, and of some other number of rows; 7 are on a page.
@@ -310,13 +301,7 @@ async def test_logged_and_counter_batches(kind: str, table: str, change: str, se
         "statements": {"change": {"cql": change, "batch": {"rows": 5, "kind": kind}}, "look": {"cql": "SELECT k, v FROM odd WHERE k = ?"}},
     }  # fmt: skip
     odd = store(bench, settings, f"hydrotest_t_odd_{kind}")
-    await odd.fill()
-    trial = await odd.open_loop(200, PLAN)
-    await odd.finish()
-    outcome = trial.load("store").outcome
-    assert outcome is not None
-    extra = outcome.extra
-    assert (outcome.errors, extra["missing_reads"], extra["corrupted_reads"]) == ({}, 0, 0)
+    extra = extra_of(await clean(odd, 200))
     assert extra["checked_reads"] == extra["answered"]["look"] > 0
     # What a counter has come to depends on all additions before.
     assert [(one["what"], one["reason"]) for one in extra["unchecked"]] == ([] if sets else [("values", "counter")])

@@ -6,21 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from hydrotest.analysis.demand.laws.base import Load
 from hydrotest.analysis.demand.windows import law_of
 from hydrotest.catalogue.cost import HOURS, AtRate, Cost, Line, Wanted, cost_of, disk_lines, has_traffic_price, machine_line, traffic_line
 from hydrotest.catalogue.machine import Machine
 from hydrotest.errors import BadInputError
 from hydrotest.predict.plan import Size
+from hydrotest.predict.saved import read_saved
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.workload import Workload
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
-
-SAVE = "Name a file that `hydrotest size --save` has written."
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ def plan_cost(path: Path, number: int, hours: float = HOURS) -> tuple[Cost, bool
 
     Raises `BadInputError`.
     """
-    size = _read_size(path)
+    size = read_saved(path, Size, "size --save")
     if not size.plans:
         hint = (
             "The runs do not bear what was asked: `hydrotest size` says what would."
@@ -85,17 +82,6 @@ def plan_cost(path: Path, number: int, hours: float = HOURS) -> tuple[Cost, bool
     machines = " + ".join(f"{part.count} × {part.machine}" for part in plan.parts)
     cost = cost_of(f"plan {number}: {machines}", lines, [AtRate(name, rate, "load") for name, rate in size.needs.items()], hours)
     return cost, plan.traffic_usd_h is not None
-
-
-def _read_size(path: Path) -> Size:
-    try:
-        return Size.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise BadInputError(f"the file cannot be read: {error.strerror}", SAVE, file=path) from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise BadInputError(f"these are no plans: {f'{place}: ' if place else ''}{first['msg']}", SAVE, file=path) from error
 
 
 def lacks_traffic(bill: Bill) -> bool:

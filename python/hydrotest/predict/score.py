@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from hydrotest.analysis.demand.windows import law_of
 from hydrotest.errors import BadInputError
@@ -17,6 +17,7 @@ from hydrotest.predict.basis import CORES
 from hydrotest.predict.jobs import CORES_OF_WORKERS, SLOTS, settings
 from hydrotest.predict.known import Known, read_known
 from hydrotest.predict.predict import OBJECTIVE
+from hydrotest.predict.saved import read_saved
 from hydrotest.predict.together import AXIS as TOGETHER
 from hydrotest.summary.base import Number, Row
 
@@ -41,16 +42,7 @@ class Scored(Row):
 
 def read_prediction(path: Path) -> Answer:
     """A file that `predict --save` wrote. Raises `BadInputError`."""
-    try:
-        return Answer.model_validate_json(path.read_text())
-    except OSError as error:
-        raise BadInputError(f"the file cannot be read: {error.strerror}", "Name a file that `predict --save` wrote.", file=path) from error
-    except UnicodeDecodeError as error:
-        raise BadInputError("the file is no prediction: it is no text", "Name a file that `predict --save` wrote.", file=path) from error
-    except ValidationError as error:
-        raise BadInputError(
-            f"the file is no prediction: {error.errors()[0]['msg']}", "Name a file that `predict --save` wrote.", file=path
-        ) from error
+    return read_saved(path, Answer, "predict --save")
 
 
 def score(answer: Answer, run: Path) -> list[Scored]:
