@@ -39,6 +39,8 @@ class Why(StrEnum):
     """No law fits the windows."""
     MEMORY = "memory"
     """The data would not fit into memory, and did when it was measured."""
+    SHARED = "shared"
+    """Parts of a pipeline share machines: no reading shows what each needs."""
 
 
 class Refused(Row):
@@ -57,7 +59,7 @@ class Refused(Row):
 class Use(Row):
     """Use of a resource of each host of a system."""
 
-    system: str = Field(description="The system.")
+    system: str = Field(description="The system; `driver`: the driver of a pipeline.")
     resource: str = Field(description="`cpu`, `network` or `disk`.")
     share: Number = Field(description="Of its ceiling, 0 to 1.")
     used: Number = Field(description="Cores, or bytes a second.")
@@ -67,7 +69,7 @@ class Use(Row):
 class Bind(Row):
     """A resource, with the rate at which it is full."""
 
-    system: str = Field(description="The system.")
+    system: str = Field(description="The system; `driver`: the driver of a pipeline.")
     resource: str = Field(description="`cpu`, `network` or `disk`.")
     rate: Number = Field(description="Operations a second of the workload at which it is full.")
 
@@ -76,7 +78,7 @@ class Price(Row):
     """What more of something would bring."""
 
     what: str = Field(
-        description="`core`: one more on each host; `host`: one more; `network`: 1 Gbit/s more on each; `disk`: 100 MB/s more."
+        description="`core`: one more on each host; `host`: one more of what binds; `executor`: one more; `network`: 1 Gbit/s more on each; `disk`: 100 MB/s more."
     )
     gain: Number = Field(description="Operations a second.")
 

@@ -21,16 +21,17 @@ from hydrotest.predict.axes import REFUSED, WITHIN
 from hydrotest.predict.basis import MEMORY_SHARE
 from hydrotest.predict.needs import HOSTS_MAX, RESOURCES, Ask, Sized
 from hydrotest.predict.plan import Part, Reason, Rejected
+from hydrotest.spec.hosts import PAYLOAD
 
 FILL = 0.8
 """Share of a disk that data may fill."""
 
 
 def _has(machine: Machine, sized: Sized) -> dict[str, float]:
-    """What can be used of each resource. Where only what a link carries at best is known, that counts, and is named; where nothing is known
+    """What can be used of each resource: of a link its payload, as in a simulation. Where only what a link carries at best is known, that counts, and is named; where nothing is known
     of a disk, it does not bound."""
     cores = (machine.sustained_vcpus or 0.0) * sized.full
-    link = (machine.link_bit_s or 0.0) / 8
+    link = (machine.link_bit_s or 0.0) / 8 * PAYLOAD
     by_network = DISK_B_S_MAX if machine.disk_base_b_s is None else min(machine.disk_base_b_s, DISK_B_S_MAX)
     return {"cpu": cores, "network": link, "disk": math.inf if _local_bytes(machine) else by_network}
 

@@ -14,6 +14,7 @@ import yaml
 
 from hydrotest import units
 from hydrotest.errors import BadInputError
+from hydrotest.spec.dataflow import Dataflow
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
 from hydrotest.spec.models import Experiment
@@ -63,9 +64,14 @@ class Asked:
     text: str
     """Its file, with the tests of the run."""
     times: Mapping[str, Mapping[str, float]]
-    """By system: how many times the `cores`, `network`, `disk` and `memory` its hosts have, of which one has least; what is not in it,
-    once."""
+    """By system, and by `driver_of` pipelines: how many times the `cores`, `network`, `disk` and `memory` its hosts have, of which one has
+    least; what is not in it, once."""
     changes: Sequence[Change]
+
+
+def driver_of(workload: str) -> str:
+    """The key of `Asked.times` for the host of a pipeline's driver."""
+    return f"driver of {workload}"
 
 
 def read_change(text: str) -> Change:
@@ -93,7 +99,7 @@ def asked(
         elif change.subject in workloads:
             value["workloads"][change.subject][change.key] = _plain(change)
         elif change.subject == HOSTS or change.subject in value["hosts"]:
-            _change_hosts(value, {name: _working(value["systems"][name], own.hosts) for name, own in systems.items()}, change, times)
+            _change_hosts(value, _all_working(value, experiment), change, times)
         else:
             known = [HOSTS, *systems, *workloads, *value["hosts"]]
             raise BadInputError(f"--set {change.axis}: there is no {change.subject} in the run", f"It has {', '.join(known)}.")
@@ -105,7 +111,7 @@ def asked(
         raise BadInputError(f"with {', '.join(f'--set {one.axis}={one.value}' for one in changes)} the experiment cannot be: {error.what}",
                             error.hint) from error  # fmt: skip
     # All hosts of a system do as much: the one that has least binds.
-    working = {name: _working(value["systems"][name], own.hosts) for name, own in systems.items()}
+    working = _all_working(value, experiment)
     least = {
         name: {key: min((times.get(host, {}).get(key, 1.0) for host in hosts), default=1.0) for key in (*RESOURCES, MEMORY)}
         for name, hosts in working.items()
@@ -129,6 +135,12 @@ def _working(system: Mapping[str, Any], hosts: Sequence[str]) -> Sequence[str]:
     """The hosts that do its work: of Spark its workers, not its master."""
     found: Sequence[str] = system.get(HOSTS) or system.get(WORKERS) or hosts
     return found
+
+
+def _all_working(value: Mapping[str, Any], experiment: Experiment) -> dict[str, Sequence[str]]:
+    """The hosts that do each system's work, and those of the drivers of pipelines, which do some of a pipeline's."""
+    found = {name: _working(value["systems"][name], own.hosts) for name, own in experiment.systems.present().items()}
+    return found | {driver_of(name): experiment.generator_hosts(name)[:1] for name, _ in experiment.workloads_of(Dataflow)}
 
 
 def _plain(change: Change) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hydrotest.analysis.demand.windows import Ceilings, Seen, hosts_have, system_windows
 from hydrotest.errors import BadInputError
+from hydrotest.predict.piped import Piped, has_of, piped
 from hydrotest.predict.ran import Ran, jobs_of
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
@@ -35,6 +36,10 @@ class Known:
     """Workloads whose system still got better when its warm-up ended."""
     jobs: Sequence[Ran] = ()
     """Tests of Spark's suite."""
+    pipes: Sequence[Piped] = ()
+    """Windows of pipelines."""
+    pipes_have: Mapping[str, Mapping[str, Ceilings]] = field(default_factory=dict)
+    """By pipeline and part: what each of its hosts has."""
     share: float | None = None
     """Share of their limits that workloads of its `combined` test had at once, where that was measured."""
     together: tuple[str, ...] = ()
@@ -54,9 +59,11 @@ def read_known(path: Path, index: int = 0, *, with_jobs: bool = True) -> Known:
                             file=path / layout.ENVIRONMENT)  # fmt: skip
     trials = folder.trials()
     has, seen = hosts_have(folder, experiment), system_windows(folder, experiment, trials, index)
-    return Known(path, experiment, document.text, has, seen, _limits(folder),
-                 frozenset(str(host.get("cpu_model")) for host in machines), _unsettled(folder),
-                 jobs_of(folder, experiment, trials, has, index) if with_jobs else [], *_point(folder))  # fmt: skip
+    share, together = _point(folder)
+    pipes_have = has_of(folder, experiment)
+    return Known(path, experiment, document.text, has, seen, _limits(folder), frozenset(str(host.get("cpu_model")) for host in machines),
+                 _unsettled(folder), jobs_of(folder, experiment, trials, has, index) if with_jobs else [],
+                 piped(folder, experiment, trials, pipes_have, index), pipes_have, share, together)  # fmt: skip
 
 
 def _limits(folder: RunFolder) -> dict[str, float]:

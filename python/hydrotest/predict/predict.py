@@ -17,18 +17,20 @@ from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.predict.answer import Answer, Capacity, Job, Moved, Prediction, Refused, Together, Why, Zone
 from hydrotest.predict.at_load import latency_of
 from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond, combined, zone_of
-from hydrotest.predict.basis import DISK, MEMORY_SHARE, NETWORK, Basis, basis_of, calibration
+from hydrotest.predict.basis import DISK, MEMORY_SHARE, NETWORK, Basis, alone, basis_of, calibration
 from hydrotest.predict.capacity import Scene, twice
 from hydrotest.predict.change import Asked, Change, asked
 from hydrotest.predict.gates import inseparable, is_cpu_bound_known, no_fit
 from hydrotest.predict.jobs import job_answers
 from hydrotest.predict.known import Known, read_known
-from hydrotest.predict.loads import at_loads, of_others
+from hydrotest.predict.loads import at_loads, demand, of_others
 from hydrotest.predict.on_type import not_known, on_types, with_neighbours
+from hydrotest.predict.pipelines import pipeline_answer
 from hydrotest.predict.ran import SYSTEM as SPARK
 from hydrotest.predict.scores import Scores
 from hydrotest.predict.together import together
 from hydrotest.spec.choice import narrowed
+from hydrotest.spec.dataflow import Dataflow
 from hydrotest.spec.spark import SparkPerf
 from hydrotest.store import layout
 from hydrotest.verdicts.figures import Resource
@@ -87,14 +89,22 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
     question = replace(question, types=types)
     now = asked(first.experiment, first.text, question.changes, first.path / layout.EXPERIMENT, on_types(first, question.types))
     given, question = question.types, replace(question, types=with_neighbours(first.experiment, question.types))
-    rated = [name for name, spec in now.experiment.workloads.items() if narrowed(spec, SparkPerf) is None]
+    pipelines = [name for name, _ in now.experiment.workloads_of(Dataflow)]
+    rated = [name for name, spec in now.experiment.workloads.items() if narrowed(spec, SparkPerf) is None and name not in pipelines]
     for name in question.workloads:
         if name not in now.experiment.workloads:
             raise BadInputError(f"--workload {name}: there is no such workload", f"The run has {', '.join(now.experiment.workloads)}.")
     for option, names in (("load", question.loads), ("together", question.together)):
         for name in names:
             if name not in rated:
-                what = "a job has no rate" if name in now.experiment.workloads else "there is no such workload"
+                is_there = name in now.experiment.workloads
+                what = (
+                    "its rate is that of what feeds it"
+                    if name in pipelines
+                    else "a job has no rate"
+                    if is_there
+                    else "there is no such workload"
+                )
                 raise BadInputError(f"--{option} {name}: {what}", f"The run has {', '.join(rated) or 'only jobs'}.")
     if question.loads and question.together:
         raise BadInputError("--load and --together cannot both be given", "With `--together` the rates are what is sought.")
@@ -114,10 +124,27 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
         # Of one that is not asked about, but has a load, the need is not known either.
         if question.wants(name) or (name in question.loads and isinstance(one, Refused))
     ]
+    answers += [
+        pipeline_answer(
+            runs,
+            now,
+            name,
+            question.speed,
+            question.speed != 1.0 or bool(question.types),
+            _needs(bases, question),
+            scores,
+            alone(now, name),
+        )
+        for name in pipelines
+        if question.wants(name)
+    ]
     answers = [one.model_copy(update={"system": now.experiment.workloads[one.workload].presses_on}) if isinstance(one, Refused) else one
                for one in answers]  # fmt: skip
     used = {point.seen.run for name, one in bases.items() if question.wants(name) or name in question.loads for point in one.body.points}
     used |= {at for at, run in enumerate(runs) if run.jobs and any(isinstance(one, Job) for one in jobs)}
+    used |= {
+        at for at, run in enumerate(runs) if run.pipes and any(isinstance(one, Prediction) and one.workload in pipelines for one in answers)
+    }
     refused = [one for one in [*answers, *jobs] if isinstance(one, Refused)]
     return Answer(
         version=__version__, runs=[str(run.path) for run in runs], unused=[str(run.path) for at, run in enumerate(runs) if at not in used],
@@ -129,6 +156,14 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
         asked_together=list(question.together), together=_together(now, bases, answers, question, scores) if question.together else None,
         uses=[use for system in now.experiment.systems.present() for use in at_loads(now, bases, system, question.loads, question.speed)],
     )  # fmt: skip
+
+
+def _needs(bases: Mapping[str, Basis], question: Question) -> dict[str, float]:
+    """By system: cores that workloads at the rates that are asked for need on each of its hosts."""
+    found: dict[str, float] = {}
+    for one in bases.values():
+        found[one.system] = found.get(one.system, 0.0) + demand(one, question.loads) / question.speed
+    return found
 
 
 def _predict(

@@ -16,6 +16,7 @@ from hydrotest.predict.at_load import AXIS as LATENCY
 from hydrotest.predict.basis import CORES
 from hydrotest.predict.jobs import CORES_OF_WORKERS, SLOTS, settings
 from hydrotest.predict.known import Known, read_known
+from hydrotest.predict.piped import numbers_of, settings_of
 from hydrotest.predict.predict import OBJECTIVE
 from hydrotest.predict.saved import read_saved
 from hydrotest.predict.together import AXIS as TOGETHER
@@ -67,6 +68,8 @@ def score(answer: Answer, run: Path) -> list[Scored]:
 
 def _differs(one: Prediction, known: Known) -> str | None:
     """What the run has in another way than the prediction holds for; None if nothing."""
+    if one.workload in known.pipes_have:
+        return _differs_as_pipeline(one, known)
     spec = known.experiment.workloads.get(one.workload)
     law = None if spec is None else law_of(spec.kind)
     system = None if spec is None else spec.presses_on
@@ -79,6 +82,14 @@ def _differs(one: Prediction, known: Known) -> str | None:
     off = [axis for axis, value in numbers.items() if axis in one.at and abs(math.log(value / one.at[axis])) > math.log(SAME)]
     fixed = {key: repr(value) for key, value in law.axes.fixed(spec).items()}
     return next(iter([*off, *(key for key, value in one.alike.items() if fixed.get(key) != value)]), None)
+
+
+def _differs_as_pipeline(one: Prediction, known: Known) -> str | None:
+    """The same of a pipeline."""
+    numbers = numbers_of(known.experiment, one.workload, known.pipes_have[one.workload])
+    off = [axis for axis, value in one.at.items() if axis in numbers and abs(math.log(numbers[axis] / value)) > math.log(SAME)]
+    had = settings_of(known.experiment, one.workload)
+    return next(iter([*off, *(key for key, value in one.alike.items() if had.get(key) != value)]), None)
 
 
 def _scored(one: Prediction, known: Known) -> Scored | None:

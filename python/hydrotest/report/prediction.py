@@ -26,6 +26,7 @@ NOT_KNOWN = {
 PRICES = {
     "core": "one more core on each host",
     "host": "one more host",
+    "executor": "one more executor",
     "network": "1 Gbit/s more on each link",
     "disk": "100 MB/s more on each disk",
 }

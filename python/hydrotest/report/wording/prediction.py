@@ -38,6 +38,8 @@ def refused_words(refused: Refused) -> str:
             return f"no law fits the windows of {about}: half of them are off by {refused.reach or 0.0:.0%} and more"
         case Why.MEMORY:
             return f"the rows of {about} would not fit into memory as they did when it was measured"
+        case Why.SHARED:
+            return f"parts of {about} share machines with each other or with its source, so that no reading shows what each needs"
 
 
 def no_latency_words(why: NoLatency) -> str:
