@@ -155,6 +155,24 @@ def test_a_pipeline_of_which_no_part_was_full_is_refused() -> None:
     assert refused.why is Why.NOT_BOUND
 
 
+def test_what_each_executor_costs_the_broker_is_known_from_several() -> None:
+    """Consumers and producers of its own: with one executor they seem fixed, with one and three they are told apart."""
+
+    def of(executors: int, limit: float) -> Known:
+        laws = LAWS | {"kafka": (0.05 + 0.03 * executors, 15e-6)}
+        text = FILE.replace("executors: 1", f"executors: {executors}")
+        known = run(text, laws, limit, executors, path=f"on-{executors}")
+        return replace(known, pipes=[replace(one, run=executors // 2) for one in known.pipes])
+
+    one, three = of(1, LIMIT), of(3, (0.5 - 0.14) / 15e-6)
+    at_two = answered([one, three], Question([read_change("flow.executors=2")], {}, workloads=["flow"]), NONE)
+    (found,) = at_two.predictions
+    needs = {use.system: use.used for use in found.uses if use.resource == "cpu"}
+    assert needs["kafka"] == pytest.approx(0.05 + 2 * 0.03 + 15e-6 * found.limit, rel=1e-3)
+    (alone,) = answered([one], Question([read_change("flow.executors=3")], {}, workloads=["flow"]), NONE).predictions
+    assert alone.limit > three.limits["flow"]
+
+
 def test_too_few_windows_or_no_limit_are_refused() -> None:
     known = run()
     for one in (replace(known, pipes=[]), replace(known, pipes=known.pipes[:2]), replace(known, limits={})):

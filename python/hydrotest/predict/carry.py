@@ -28,8 +28,8 @@ FILL = 0.8
 
 
 def _has(machine: Machine, sized: Sized) -> dict[str, float]:
-    """What can be used of each resource: of a link its payload, as in a simulation. Where only what a link carries at best is known, that counts, and is named; where nothing is known
-    of a disk, it does not bound."""
+    """What can be used of each resource: of a link its payload, as in a simulation. Where only what a link carries at best is known, that
+    counts, and is named; where nothing is known of a disk, it does not bound."""
     cores = (machine.sustained_vcpus or 0.0) * sized.full
     link = (machine.link_bit_s or 0.0) / 8 * PAYLOAD
     by_network = DISK_B_S_MAX if machine.disk_base_b_s is None else min(machine.disk_base_b_s, DISK_B_S_MAX)

@@ -3,7 +3,9 @@
 cores of each host of a part = fixed + demand × records of each host (Denning and Buzen, 1978); bytes on its link are in proportion. What
 a record costs Kafka, the executors and the driver was measured with the same settings; other numbers of executors and of hosts, and other
 cores, move only what each host has and does. A part that has no CPU left well below a limit, too, uses what there is, whether it needs it
-or not (a JVM that compiles): then nothing shows what is fixed, and at the limit all of it counts as the records'.
+or not (a JVM that compiles): then nothing shows what is fixed, and at the limit all of it counts as the records'. Each executor has
+consumers and producers of its own, which cost brokers and the driver something whatever goes through them: that is known, and counted,
+where several numbers of executors were measured.
 """
 
 from __future__ import annotations
@@ -21,12 +23,12 @@ from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond, combine
 from hydrotest.predict.change import RESOURCES, Asked, driver_of
 from hydrotest.predict.gates import FIT_ERROR_MAX, LAW_ERROR_MAX
 from hydrotest.predict.known import Known
-from hydrotest.predict.piped import DRIVER, SPARK, numbers_of, parts_of, settings_of
+from hydrotest.predict.piped import DRIVER, SPARK, Piped, numbers_of, parts_of, settings_of
 from hydrotest.predict.scores import Scores
 from hydrotest.spec.spark import Spark
 from hydrotest.verdicts.figures import Resource
 
-RECORDS = "records"
+RECORDS, EXECUTORS = "records", "executors"
 CPU_ONLY = 0.05
 """As of other laws: two windows that are alike differ by that."""
 BYTES_ONLY = 0.03
@@ -45,10 +47,14 @@ class _Law:
     """Core-seconds of a record."""
     demands: Demands | None
     """What it is of; None: of the limit alone."""
+    executors: float = 0.0
+    """Of the pipeline, where what each costs is known."""
 
     @classmethod
-    def of(cls, found: Demands) -> _Law:
-        return cls(found.fixed, float(found.values[1]), found)
+    def of(cls, found: Demands, executors: float) -> _Law:
+        own = executors if EXECUTORS in found.names else 0.0
+        each = found.cores({RECORDS: 1.0}) - found.fixed
+        return cls(found.cores({EXECUTORS: own}), each, found, own)
 
     def times(self, cpu: float) -> _Law:
         """If it needs so many times as much."""
@@ -60,7 +66,8 @@ class _Law:
 
     def error(self, rate: float) -> float:
         """|log| of how far it may be off there."""
-        return math.log1p(max(CPU_ONLY, 0.0 if self.demands is None else self.demands.relative_error({RECORDS: rate})))
+        drivers = {RECORDS: rate, EXECUTORS: self.executors}
+        return math.log1p(max(CPU_ONLY, 0.0 if self.demands is None else self.demands.relative_error(drivers)))
 
 
 @dataclass(frozen=True)
@@ -205,6 +212,7 @@ def _parts(now: Asked, name: str, same: Sequence[tuple[Known, str]], limits: Seq
     assert parts is not None
     spark = now.experiment.systems.of(Spark)
     found, is_bound = [], False
+    are_several = len({one.parts[SPARK].hosts for one in windows}) > 1
     for system in parts.hosts:
         own = has[system]
         if system == SPARK and spark is not None and spark.cores is not None:
@@ -215,15 +223,13 @@ def _parts(now: Asked, name: str, same: Sequence[tuple[Known, str]], limits: Seq
             found.append(_Part(system, parts.count(system), own, at_limit, each, 1.0))
             is_bound = True
             continue
-        law = demands(
-            [Observation(one.parts[system].cores, {RECORDS: one.rate / one.parts[system].hosts}, (one.run, one.trial)) for one in windows]
-        )
-        if law is None or len(law.values) < 2:
+        law = demands([_observation(one, system, with_executors=are_several and system != SPARK) for one in windows])
+        if law is None or RECORDS not in law.names:
             return _NoLaw(Why.TOO_FEW, [name])
         if law.error > FIT_ERROR_MAX:
             return _NoLaw(Why.NO_FIT, [system], law.error)
-        part = _Part(system, parts.count(system), own, _Law.of(law), each, 1.0)
-        bound = [part.law.cores(run.limits[other] / _count(run, other, system)) / run.pipes_have[other][system].cores
+        part = _Part(system, parts.count(system), own, _Law.of(law, parts.executors), each, 1.0)
+        bound = [_Law.of(law, _count(run, other, SPARK)).cores(run.limits[other] / _count(run, other, system)) / run.pipes_have[other][system].cores
                  for run, other in limits if _is_full(run, other, system, NEAR_LIMIT, math.inf)]  # fmt: skip
         is_bound = is_bound or bool(bound)
         # More than it had there is not used up, whatever a law says.
@@ -231,14 +237,23 @@ def _parts(now: Asked, name: str, same: Sequence[tuple[Known, str]], limits: Seq
     return found if is_bound else _NoLaw(Why.NOT_BOUND, [name])
 
 
+def _observation(one: Piped, system: str, *, with_executors: bool) -> Observation:
+    part = one.parts[system]
+    drivers = {RECORDS: one.rate / part.hosts}
+    if with_executors:
+        drivers[EXECUTORS] = one.parts[SPARK].hosts
+    return Observation(part.cores, drivers, (one.run, one.trial))
+
+
 def _of_limit(limits: Sequence[tuple[Known, str]], system: str) -> _Law | None:
-    """The law of a part that had no CPU left at a limit, nor well below it: all that it had is what the records of the limit cost."""
+    """The law of a part that had no CPU left at a limit, nor well below it: the records of the limit cost no more than all that it had, so
+    that of several limits the one counts at which that was least for each."""
     costs = [
         run.pipes_have[other][system].cores * _count(run, other, system) / run.limits[other]
         for run, other in limits
         if _is_full(run, other, system, NEAR_LIMIT, math.inf) and _is_full(run, other, system, 0.0, NEAR_LIMIT)
     ]
-    return _Law(0.0, median(costs), None) if costs else None
+    return _Law(0.0, min(costs), None) if costs else None
 
 
 def _is_full(run: Known, name: str, system: str, low: float, high: float) -> bool:
