@@ -1,10 +1,10 @@
-"""How wrong predictions are of latencies, of jobs, and of systems that share hosts: by the product's own commands.
+"""How wrong predictions are of latencies, jobs, pipelines, and systems that share hosts: by the product's own commands.
 
 Each group is a run that calibrates, questions that `hydrotest predict` answers from it, and a run for each that `hydrotest score` holds
 against the answer. Answers are written with their SHA-256 before the second run begins. Needs root. Resumable: what is in OUT is not
 repeated. Prints the tables of RESULTS.md.
 
-    python benchmarks/predicted_runs.py [--groups broker,node,job,shared] [--out DIR] [--errors FILE]
+    python benchmarks/predicted_runs.py [--groups broker,node,job,shared,pipeline] [--out DIR] [--errors FILE]
 """
 
 from __future__ import annotations
