@@ -55,8 +55,9 @@ PARTS = {
     ),
     "consume": Part(
         KAFKA,
-        "  small: {kind: kafka-produce, batch_size: 16 KiB}\n  read: {kind: kafka-consume, reads: small}\n",
-        ("saturated: {{workload: read, duration: 8 s{client}}}",),
+        "  small: {kind: kafka-produce, batch_size: 16 KiB}\n  read: {kind: kafka-consume, reads: small}\n"
+        "  read-by-two: {kind: kafka-consume, reads: small, generators: 2}\n",
+        ("saturated: {{workload: read, duration: 8 s{client}}}", "saturated: {{workload: read-by-two, duration: 8 s}}"),
     ),
     "open-loop": Part(
         KAFKA,

@@ -167,7 +167,8 @@ def scenario(case: Mapping[str, Any], full: float, group: str, base: Path, away_
     found: dict[str, Any] = {"name": "case", "model": str(base), "hosts": {"broker": hosts}, "systems": {"kafka": {"on": "broker"}}}
     if "fault" in case:
         event: dict[str, Any] = {"at": f"{FAULT_AT_S:g} s", "for": f"{away_s:.3f} s"}
-        event |= {"roll": "kafka"} if "system" in case["fault"] else {"fail": f"broker-{case['host']}"}
+        how = "cut" if case["fault"]["action"] == "cut" else "fail"
+        event |= {"roll": "kafka"} if "system" in case["fault"] else {how: f"broker-{case['host']}"}
         seconds = float(str(case["fault"].get("duration", FAULT_S)).split()[0])
         return found | {"load": {"ingest": {"rate": round(case["share"] * full)}}, "events": [event], "duration": f"{seconds} s"}
     own = test_of(case, full, group)["profile"]["stretches"]

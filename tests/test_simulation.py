@@ -133,6 +133,18 @@ def test_of_three_copies_all_wait_until_a_failed_one_is_taken_out_and_two_go_on(
     assert late["small served"].to_numpy() == pytest.approx(rate, rel=1e-6)
 
 
+@pytest.mark.parametrize(("away_s", "waits_s"), [(20, 20), (60, 30)])
+def test_clients_wait_for_a_host_that_is_cut_off_though_others_have_taken_over(tmp_path: Path, away_s: int, waits_s: int) -> None:
+    """For what it led, until it is back, or until their requests time out; the other two thirds go on."""
+    run = known(TRUE, text=COPIED)
+    rate = round(0.3 * limit(run))
+    found, series = played(tmp_path, run, load={"small": {"rate": rate}}, events=[{"at": "60 s", "cut": "broker-1", "for": f"{away_s} s"}])
+    taken_over = series.filter((pl.col("seconds") > 60 + TAKEOVER + 5) & (pl.col("seconds") < 60 + waits_s))
+    assert taken_over["small served"].to_numpy() == pytest.approx(2 / 3 * rate, rel=1e-6)
+    assert found.workloads[0].wait_max_s == pytest.approx(waits_s, abs=1.0)
+    assert series["small backlog"][-1] == pytest.approx(0, abs=1e-3)
+
+
 def test_with_two_of_three_copies_away_that_are_needed_nothing_is_served(tmp_path: Path) -> None:
     run = known(TRUE, text=COPIED)
     _, series = played(tmp_path, run, load={"small": {"rate": 1000}},

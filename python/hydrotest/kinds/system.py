@@ -40,4 +40,6 @@ class SystemKind:
     """Seconds until other hosts serve what one served that is killed, with the system's own settings."""
     takeover_ms: str | None = None
     """The setting below `config` that says so instead, in milliseconds."""
+    client_waits_s: float = 0.0
+    """For how long clients wait for a host that the network has cut off from them, before what they sent to it goes to another."""
     needs_java: bool = False

@@ -52,6 +52,8 @@ KINDS = (
         start_s=10.0,
         takeover_s=9.0,
         takeover_ms="broker.session.timeout.ms",
+        # request.timeout.ms of its clients: what is in flight keeps its order, so that nothing behind it goes elsewhere.
+        client_waits_s=30.0,
         services=r"kafka-\d+$",
         requests='kafka_requests_total{request="Produce"}',
         bundles=(Ref("hydrotest.systems.fetch:KAFKA"), Ref("hydrotest.systems.fetch:EXPORTER")),

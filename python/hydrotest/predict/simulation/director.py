@@ -81,10 +81,10 @@ class Director:
 
     def _happen(self, event: Event) -> None:
         fleet = self.world.fleet
-        if event.fail is not None:
-            named = group_and_index(event.fail)
+        if (name := event.cut or event.fail) is not None:
+            named = group_and_index(name)
             assert named is not None
-            self._fail([int(fleet.groups[named[0]][named[1]])], event.lasts)
+            self._fail([int(fleet.groups[named[0]][named[1]])], event.lasts, is_cut=event.cut is not None)
         elif event.zone is not None:
             self._fail([int(at) for at in np.flatnonzero((fleet.zones == event.zone) & fleet.up)], event.lasts)
         elif event.add is not None:
@@ -97,11 +97,11 @@ class Director:
             service = self.world.services[event.roll]
             self._rolling.append((iter([int(at) for at in service.at[service.member]]), event.lasts or ROLL_S, -1))
 
-    def _fail(self, hosts: Sequence[int], lasts: float | None, *, is_controlled: bool = False) -> None:
+    def _fail(self, hosts: Sequence[int], lasts: float | None, *, is_controlled: bool = False, is_cut: bool = False) -> None:
         up = [host for host in hosts if self.world.fleet.up[host]]
         if not up:
             return
-        self.world.fail(np.array(up), is_controlled=is_controlled)
+        self.world.fail(np.array(up), is_controlled=is_controlled, is_cut=is_cut)
         self._note(What.FAILED, self.world.fleet.names[up[0]], None, len(up))
         if lasts is not None:
             self._push(self.world.now_s + lasts, lambda: self._return(up))
@@ -158,7 +158,8 @@ class Director:
         if bend < len(self._bends):
             bounds.append(self._bends[bend] - world.now_s)
         for service in world.services.values():
-            later = service.held_until[service.held_until > world.now_s + 1e-9]
+            until = np.concatenate([service.held_until, service.waited_until])
+            later = until[until > world.now_s + 1e-9]
             if later.size:
                 bounds += [float(later.min()) - world.now_s, least]
         if world.uses is None:

@@ -112,6 +112,11 @@ class Event(Model):
     at: Moment | None = Field(None, description="When, e.g. '3d 20:05'.")
     mtbf: SpanS | None = Field(None, description="At random instead: mean time between failures of each host of `fail`.")
     fail: str | None = Field(None, description="A host that fails, e.g. broker-7; with `mtbf` a group.")
+    cut: str | None = Field(
+        None,
+        description="A host that nobody reaches any more, e.g. broker-7: unlike one that fails, it refuses no connection, so that clients of Kafka "
+        "wait for it, for 30 s at most (`request.timeout.ms`), whatever has been taken over.",
+    )
     zone: int | None = Field(None, ge=0, description="A zone, all hosts of which fail.")
     roll: Name | None = Field(None, description="A system whose hosts are restarted one after the other.")
     add: Name | None = Field(None, description="A group that gets `count` more hosts.")
@@ -123,8 +128,10 @@ class Event(Model):
 
     @model_validator(mode="after")
     def _one_thing(self) -> Event:
-        if sum(value is not None for value in (self.fail, self.zone, self.roll, self.add)) != 1:
-            raise ValueError("an event has exactly one of fail, zone, roll and add; write e.g. {at: 3d 20:05, fail: broker-7, for: 40 min}")
+        if sum(value is not None for value in (self.fail, self.cut, self.zone, self.roll, self.add)) != 1:
+            raise ValueError(
+                "an event has exactly one of fail, cut, zone, roll and add; write e.g. {at: 3d 20:05, fail: broker-7, for: 40 min}"
+            )
         if (self.at is None) == (self.mtbf is None):
             raise ValueError("an event has either `at` or `mtbf`; write e.g. {at: 3d, …} or {fail: broker, mtbf: 90 d, …}")
         if self.mtbf is not None and self.fail is None:
@@ -206,12 +213,11 @@ def _check(scenario: Scenario, document: Document) -> None:
             raise fail(
                 (*place, "zone"), f"there is no zone {event.zone}", "Zones are counted from 0; `zones` of a group says how many there are."
             )
-        if event.fail is not None:
-            found = (event.fail, 0) if event.mtbf is not None else group_and_index(event.fail)
+        key, named = ("cut", event.cut) if event.cut is not None else ("fail", event.fail)
+        if named is not None:
+            found = (named, 0) if event.mtbf is not None else group_and_index(named)
             if found is None or found[0] not in scenario.hosts or found[1] >= scenario.hosts[found[0]].count:
                 what = "group of hosts" if event.mtbf is not None else "host"
                 first = next(iter(scenario.hosts))
                 example = first if event.mtbf is not None else f"{first}-0 to {first}-{scenario.hosts[first].count - 1}"
-                raise fail(
-                    (*place, "fail"), f"there is no {what} {event.fail}", f"There is {groups if event.mtbf is not None else example}."
-                )
+                raise fail((*place, key), f"there is no {what} {named}", f"There is {groups if event.mtbf is not None else example}.")

@@ -48,6 +48,10 @@ class Service:
     """Share of the cores that can be used."""
     held_until: Values
     """Until then what a host led waits for it, though it is away."""
+    client_waits_s: float
+    """For how long clients wait for a host that the network has cut off."""
+    waited_until: Values
+    """Until then clients wait for a host that they do not reach, whoever leads what it led."""
 
     def ready(self, fleet: Fleet) -> Flags:
         """Hosts that are up and have all that they should."""
@@ -62,7 +66,7 @@ class Service:
         held = self._over_copies(self.member & ~ready & (now_s < self.held_until), count)
         live, held_copies = here.sum(axis=0), held.sum(axis=0)
         enough = (live >= np.minimum(copies.waited, live + held_copies)) & (live >= min(copies.needed, count)) & (live > 0)
-        found: Flags = self.member & enough & (ready | (now_s >= self.held_until))
+        found: Flags = self.member & enough & (ready | (now_s >= self.held_until)) & (now_s >= self.waited_until)
         return found
 
     def slowest(self, workload: str, ready: Flags, scale: Values) -> Values:

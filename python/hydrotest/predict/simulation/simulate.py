@@ -9,6 +9,7 @@ import polars as pl
 
 from hydrotest import __version__
 from hydrotest.catalogue.cost import HOURS, Cost, Wanted, cost_of, disk_lines, has_disk_price, machine_line
+from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.predict.simulation.course import bends_of, courses, highest_rate
 from hydrotest.predict.simulation.director import Course, Director
 from hydrotest.predict.simulation.effects import Effects, highest_of
@@ -63,7 +64,8 @@ def _service(all_: Prepared, name: str, hosts: Hosts, count: int, highest: Mappi
     copies = {key: Copies(basis.spec.copies, basis.copies_needed, basis.law.copies_waited(basis.spec)) for key, basis in own.items()}
     effects = {key: Effects(basis, highest_of(basis, cores, len(hosts), highest[key]), is_shared) for key, basis in own.items()}
     return Service(name, hosts, member, effects, copies, all_.takeovers[name] if takeover is None else takeover, None if given is None else given / 8,
-                   max(basis.body.demands.fixed for basis in own.values()), min(basis.body.full for basis in own.values()), np.zeros(len(hosts)))  # fmt: skip
+                   max(basis.body.demands.fixed for basis in own.values()), min(basis.body.full for basis in own.values()), np.zeros(len(hosts)),
+                   SYSTEMS[name].client_waits_s, np.zeros(len(hosts)))  # fmt: skip
 
 
 def simulated(

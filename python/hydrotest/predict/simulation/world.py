@@ -108,16 +108,22 @@ class World:
 
     # What happens to hosts
 
-    def fail(self, hosts: Hosts, *, is_controlled: bool = False) -> None:
-        """Hosts go away; what they led is taken over at once if that was planned, else after a while."""
+    def fail(self, hosts: Hosts, *, is_controlled: bool = False, is_cut: bool = False) -> None:
+        """Hosts go away; what they led is taken over at once if that was planned, else after a while. Of hosts that are cut off clients
+        learn nothing: they wait."""
         for service in self.services.values():
             own = np.isin(service.at, hosts) & self.fleet.up[service.at]
             service.held_until[own] = self.now_s + (0.0 if is_controlled else service.takeover_s)
+            if is_cut:
+                service.waited_until[own] = self.now_s + service.client_waits_s
         self.fleet.up[hosts] = False
 
     def back(self, hosts: Hosts) -> None:
         """Hosts are there again, unless their disks are full."""
         self.fleet.up[hosts] = self.fleet.exists[hosts] & (self.fleet.stored[hosts] < self.fleet.size[hosts])
+        for service in self.services.values():
+            again = np.isin(service.at, hosts)
+            service.waited_until[again] = np.minimum(service.waited_until[again], self.now_s)
 
     def add(self, hosts: Hosts, fetches: float | None) -> None:
         """New hosts, which fetch their share of what is stored before they serve, at so many bytes a second."""
