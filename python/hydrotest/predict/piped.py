@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from hydrotest.analysis.bottleneck.use import NEAR_CEILING, THROTTLED_MIN
-from hydrotest.analysis.demand.windows import READINGS_MIN, Ceilings, law_of
+from hydrotest.analysis.demand.windows import READINGS_MIN, Ceilings, law_of, least_of
 from hydrotest.analysis.limits.verdict import judge
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.by_host import measured_trials
@@ -96,16 +96,8 @@ def has_of(folder: RunFolder, experiment: Experiment) -> dict[str, Mapping[str, 
     for name, _ in experiment.workloads_of(Dataflow):
         parts = parts_of(experiment, name)
         if parts is not None and all(host in known for hosts in parts.hosts.values() for host in hosts):
-            found[name] = {part: _least([known[host] for host in hosts]) for part, hosts in parts.hosts.items()}
+            found[name] = {part: least_of([known[host] for host in hosts]) for part, hosts in parts.hosts.items()}
     return found
-
-
-def _least(found: Sequence[Mapping[str, float]]) -> Ceilings:
-    def least(key: str) -> float | None:
-        values = [one[key] for one in found if one.get(key)]
-        return min(values) if len(values) == len(found) else None
-
-    return Ceilings(least("cpu_cores") or 0.0, least("network_bytes_per_s"), least("disk_write_bytes_per_s"), least("memory_bytes"))
 
 
 def piped(

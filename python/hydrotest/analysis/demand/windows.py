@@ -112,13 +112,13 @@ def hosts_have(folder: RunFolder, experiment: Experiment) -> dict[str, Ceilings]
     hosts = {host["name"]: host for host in folder.environment()["hosts"]}
     systems = {name: system.hosts for name, system in experiment.systems.present().items()}
     return {
-        name: _ceilings([hosts[host]["ceilings"] for host in own])
+        name: least_of([hosts[host]["ceilings"] for host in own])
         for name, own in systems.items()
         if own and all(host in hosts for host in own)
     }
 
 
-def _ceilings(found: Sequence[Mapping[str, float]]) -> Ceilings:
+def least_of(found: Sequence[Mapping[str, float]]) -> Ceilings:
     """The least over hosts. Of what is not known of each, nothing."""
 
     def least(key: str) -> float | None:
