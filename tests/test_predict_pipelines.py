@@ -12,9 +12,10 @@ import pytest
 
 from hydrotest.analysis.bottleneck.use import NEAR_CEILING
 from hydrotest.analysis.demand.windows import Ceilings
+from hydrotest.cli.commands.predict import _is_refused
 from hydrotest.errors import BadInputError
 from hydrotest.predict import score as score_module
-from hydrotest.predict.answer import Answer, Prediction, Why, Zone
+from hydrotest.predict.answer import Answer, Prediction, Refused, Why, Zone
 from hydrotest.predict.change import read_change
 from hydrotest.predict.known import Known, read_known
 from hydrotest.predict.piped import DRIVER, SPARK, PartUsed, Piped, parts_of
@@ -58,9 +59,9 @@ def window(trial: int, rate: float, executors: int, laws: Mapping[str, tuple[flo
         fixed, each = laws[system]
         hosts = executors if system == SPARK else 1
         cores = (fixed + each * rate / hosts) * (1 if noise is None else noise.gauss(1, 0.03))
-        return PartUsed(hosts, cores, 900.0 * rate / hosts, 900.0 * rate / hosts, cores >= NEAR_CEILING * CORES[system])
+        return PartUsed(float(hosts), cores, 900.0 * rate / hosts, 900.0 * rate / hosts, cores >= NEAR_CEILING * CORES[system])
 
-    return Piped(0, trial, "flow", rate, {system: part(system) for system in laws})
+    return Piped(0, trial, "flow", rate, executors, {system: part(system) for system in laws})
 
 
 def run(
@@ -130,15 +131,19 @@ def test_each_part_binds_where_it_has_least(changes: list[str], system: str, lim
         (["logs.record_size=100 B"], Why.SETTING, ["source.record_size"]),
         (["spark.memory=1 GiB"], Why.SETTING, ["spark.memory"]),
         (["spark.workers=6", "flow.executors=6"], Why.TOO_FAR, ["spark.executors"]),
-        (["flow.executors=2", "kafka.hosts=2", "D.cores=1"], Why.TOO_MANY, ["spark.executors", "kafka.hosts", "driver.cores"]),
-        (["D.cores=0.08"], Why.TOO_FAR, ["driver.cores"]),
-        (["flow.engine=kafka", "flow.executors=null"], Why.SHARED, ["flow"]),
+        (["flow.executors=2", "kafka.hosts=2", "D.cores=1"], Why.TOO_MANY, ["spark.executors", "kafka.hosts", "driver.hosts.cores"]),
+        (["D.cores=0.08"], Why.TOO_FAR, ["driver.hosts.cores"]),
+        (["flow.on=B"], Why.SHARED, ["flow"]),
+        (["flow.engine=kafka", "flow.executors=null"], Why.NOT_MODELLED, ["flow"]),
     ],
 )
 def test_what_no_part_shows_is_refused_with_an_experiment_that_would(changes: list[str], why: Why, about: list[str]) -> None:
     answer = asked(run(), *changes)
     (refused,) = answer.refused
     assert [refused.why, refused.about, answer.predictions] == [why, about, []]
+    if why in (Why.SHARED, Why.NOT_MODELLED):
+        assert refused.experiment is None
+        return
     assert refused.experiment is not None
     offered = experiment_of(parse_document(refused.experiment, Path("experiment")), opens_files=False)
     assert list(offered.workloads) == ["logs", "flow"]
@@ -177,13 +182,15 @@ def test_too_few_windows_or_no_limit_are_refused() -> None:
     known = run()
     for one in (replace(known, pipes=[]), replace(known, pipes=known.pipes[:2]), replace(known, limits={})):
         (refused,) = asked(one).refused
-        assert [refused.why, refused.about] == [Why.TOO_FEW, ["flow"]]
+        assert [refused.why, refused.about] == [Why.NO_LIMIT, ["flow"]]
 
 
 def test_parts_that_share_a_machine_are_no_parts() -> None:
     text = FILE.replace("kafka: {hosts: [B]", "kafka: {hosts: [D]")
     found = experiment_of(parse_document(text, Path("experiment")), opens_files=False)
-    assert parts_of(found, "flow") is None
+    parts = parts_of(found, "flow")
+    assert parts is not None
+    assert not parts.are_apart
     (refused,) = asked(replace(run(), experiment=found, text=text)).refused
     assert refused.why is Why.SHARED
 
@@ -198,16 +205,73 @@ def test_a_pipeline_has_no_load_of_its_own() -> None:
         answered([run()], Question([], {"flow": 1_000.0}), NONE)
 
 
+def test_no_slot_of_an_executor_uses_more_than_a_core() -> None:
+    """Workers of 8 cores with one slot each: one core is all that an executor uses, however many its host has."""
+    text = FILE.replace("cores: 4, memory", "cores: 1, memory").replace("cores: 0.25", "cores: 8")
+    laws = LAWS | {SPARK: (0.1, 60e-6)}
+    known = run(text, laws, (1.0 - 0.1) / 60e-6)
+    has = {**known.pipes_have["flow"], SPARK: Ceilings(8.0, 1e9, 1e9, 2e9)}
+    full = [
+        replace(one, parts={**one.parts, SPARK: replace(one.parts[SPARK], is_full=one.parts[SPARK].cores > 0.85)}) for one in known.pipes
+    ]
+    known = replace(known, pipes=full, pipes_have={"flow": has})
+    assert limit_of(known).limit == pytest.approx(known.limits["flow"], rel=1e-6)
+    assert limit_of(known, "W1.cores=16").limit == pytest.approx(known.limits["flow"], rel=1e-6)
+
+
+def test_what_is_asked_is_of_the_pipelines_own_hosts() -> None:
+    """Another pipeline, measured in the same run, has its driver on a smaller host."""
+    text = FILE.replace("  ingest:", "  flow2: {kind: dataflow, reads: logs2, partitions: 6, executors: 1, trigger: 2 s, on: C2}\n"
+                        "  logs2: {kind: kafka-produce, partitions: 6, record_size: 870 B, levels: {info: 80, error: 20}, on: C}\n  ingest:"
+                        ).replace("  C: {", "  C2: {connect: netns}\n  C: {")  # fmt: skip
+    known = run(text)
+    both = {"flow": known.pipes_have["flow"], "flow2": {**known.pipes_have["flow"], DRIVER: Ceilings(2.0, 1e9, 1e9, 2e9)}}
+    answer = answered([replace(known, pipes_have=both)], Question([], {}, workloads=["flow2"]), NONE)
+    (found,) = answer.predictions
+    assert found.at["driver.hosts.cores"] == 2.0
+    # An amount of all hosts is none of a driver's that has no bound of its own.
+    assert answered([replace(known, pipes_have=both)], Question([read_change("hosts.cores=0.4")], {}, workloads=["flow"]), NONE).predictions
+
+
+def test_brokers_share_no_more_than_they_have_partitions() -> None:
+    text = (
+        FILE.replace("partitions: 6", "partitions: 2")
+        .replace("[B]", "[B, B2]")
+        .replace("  D: {", "  B2: {connect: netns, cores: 0.5, memory: 2 GB}\n  D: {", 1)
+    )
+    found = experiment_of(parse_document(text.replace("[B, B2]", "[B, B2, B3]").replace("  D: {", "  B3: {connect: netns, cores: 0.5}\n  D: {", 1),
+                                         Path("experiment")), opens_files=False)  # fmt: skip
+    parts = parts_of(found, "flow")
+    assert parts is not None
+    assert [len(parts.hosts["kafka"]), parts.count("kafka")] == [3, 2.0]
+
+
+@pytest.mark.parametrize(("system", "binds"), [(SPARK, "kafka"), (SPARK, DRIVER)])
+def test_another_workload_of_what_binds_is_no_answer_for_it(system: str, binds: str) -> None:
+    """`--set kafka.hosts=2`, with all of Kafka's workloads refused: a pipeline that its brokers bind does not answer for them."""
+    one = limit_of(run())
+    assert one.system == system
+    bound = one.model_copy(update={"binds": one.binds.model_copy(update={"system": binds})})
+    answer = asked(run()).model_copy(update={
+        "changes": {"kafka.hosts": "2"}, "asked": [], "predictions": [bound],
+        "refused": [Refused(workload="ingest", system="kafka", why=Why.TOO_FEW, about=["ingest"])],
+    })  # fmt: skip
+    assert _is_refused(answer)
+
+
 def test_intervals_hold_the_true_limit() -> None:
     """Of 200 made-up pipelines whose readings scatter by 3 %: at the part that binds."""
-    chance, held = random.Random(7), 0
+    chance, held, widths = random.Random(7), 0, []
     for _ in range(200):
         laws = {system: (fixed * chance.uniform(0.5, 2), each) for system, (fixed, each) in LAWS.items()}
         known = run(laws=laws, limit=(0.25 - laws[SPARK][0]) / laws[SPARK][1], noise=chance)
         found = limit_of(known, "flow.executors=3")
         true = min(3 * (0.25 - laws[SPARK][0]) / laws[SPARK][1], (0.5 - laws["kafka"][0]) / laws["kafka"][1])
         held += found.low <= true <= found.high
+        widths.append(found.high / found.low)
     assert held >= 0.9 * 200
+    # Beside what the search's own grid leaves open, both ways.
+    assert sorted(widths)[100] <= 1.1**2 * 1.25
 
 
 def test_a_prediction_is_held_against_a_run_that_is_as_it_was_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,3 +305,16 @@ def test_a_measured_run_on_one_executor_says_what_three_would_give(tmp_path: Pat
     (found,) = answer.predictions
     assert [found.binds.system, found.is_soft] == ["kafka", True]
     assert found.limit == pytest.approx(23_200, rel=0.01)
+    assert [found.low, found.high] == pytest.approx([10_360, 38_180], rel=0.01)
+    # Its source's records are its own; another workload's are not.
+    rates = [question_of(known, load).next for load in ({}, {"logs-1": 5_000.0}, {"logs-2": 5_000.0})]
+    assert [one.system for one in rates if one is not None] == ["kafka"] * 3
+    assert rates[0] == rates[1]
+    assert rates[2] is not None
+    assert rates[0] is not None
+    assert rates[2].rate < rates[0].rate
+
+
+def question_of(known: Known, load: dict[str, float]) -> Prediction:
+    (found,) = answered([known], Question([], load, workloads=["on-1"]), NONE).predictions
+    return found

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from hydrotest.summary.base import Count, Number, Row
 
+OBJECTIVE, SATURATED = "objective", "saturated"
+"""What a limit is: by the workload's objective, or without a rate limit."""
+
 
 class Zone(StrEnum):
     """How far a prediction is from what was measured."""
@@ -41,6 +44,8 @@ class Why(StrEnum):
     """The data would not fit into memory, and did when it was measured."""
     SHARED = "shared"
     """Parts of a pipeline share machines: no reading shows what each needs."""
+    NO_LIMIT = "no limit"
+    """Its limit at an objective on latency was not measured, or with too few windows."""
 
 
 class Refused(Row):
@@ -153,6 +158,7 @@ class Prediction(Row):
     """The limit of a workload."""
 
     workload: str = Field(description="The workload.")
+    system: str | None = Field(None, description="The system under its load; of a pipeline `spark`.")
     unit: str = Field(description="Unit of its rates.")
     by: str = Field(description="`objective`: the limit at its objective; `saturated`: the rate without a rate limit.")
     measured: Number | None = Field(description="The same, as it was measured; of several the median.")

@@ -25,6 +25,7 @@ RESOURCES, MEMORY = ("cores", "network", "disk"), "memory"
 EXAMPLE = "Write e.g. --set kafka.hosts=6, --set hosts.cores=2x, --set ingest.record_size=1KB."
 TAKES = "Write a multiple, e.g. hosts.cores=2x, or an amount, e.g. hosts.cores=0.5, hosts.network=1 Gbit/s."
 HOSTS_MAX = 10_000
+DRIVER_OF = "driver of "
 _FORM = re.compile(r"^([A-Za-z0-9_-]+)\.([a-z_]+)=(.+)$")
 _WHOLE = re.compile(r"^(?:([0-9]+) )?whole$")
 _FACTOR = re.compile(r"^([0-9]+(?:\.[0-9]+)?)x$")
@@ -71,7 +72,7 @@ class Asked:
 
 def driver_of(workload: str) -> str:
     """The key of `Asked.times` for the host of a pipeline's driver."""
-    return f"driver of {workload}"
+    return f"{DRIVER_OF}{workload}"
 
 
 def read_change(text: str) -> Change:
@@ -140,7 +141,8 @@ def _working(system: Mapping[str, Any], hosts: Sequence[str]) -> Sequence[str]:
 def _all_working(value: Mapping[str, Any], experiment: Experiment) -> dict[str, Sequence[str]]:
     """The hosts that do each system's work, and those of the drivers of pipelines, which do some of a pipeline's."""
     found = {name: _working(value["systems"][name], own.hosts) for name, own in experiment.systems.present().items()}
-    return found | {driver_of(name): experiment.generator_hosts(name)[:1] for name, _ in experiment.workloads_of(Dataflow)}
+    drivers = {name for name, spec in experiment.workloads_of(Dataflow) if spec.engine == "spark" and spec.submit is None}
+    return found | {driver_of(name): experiment.generator_hosts(name)[:1] for name in sorted(drivers)}
 
 
 def _plain(change: Change) -> Any:
@@ -158,7 +160,12 @@ def _change_hosts(value: dict[str, Any], systems: Mapping[str, Sequence[str]], c
         raise BadInputError(f"--set {change.axis}: {change.subject} runs no system: what its generators would need is not known",
                             f"Change a host of a system: {', '.join(every)}.")  # fmt: skip
     chosen = every if change.subject == HOSTS else {change.subject: None}
+    of_systems = {host for name, hosts in systems.items() if not name.startswith(DRIVER_OF) for host in hosts}
     for host in chosen:
+        is_open = value["hosts"][host].get(change.key) is None and not _FACTOR.match(change.value)
+        if change.subject == HOSTS and host not in of_systems and is_open:
+            # A driver's: it has no bound of its own to be changed, and runs no system.
+            continue
         own = times.setdefault(host, {})
         own[change.key] = own.get(change.key, 1.0) * _factor(value["hosts"][host], change)
         _rewrite(value["hosts"][host], change)

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hydrotest.analysis.demand.windows import Ceilings, Seen, hosts_have, system_windows
+from hydrotest.analysis.measured import each_read_once
+from hydrotest.analysis.resources.by_host import measured_trials
+from hydrotest.analysis.resources.rates import rates_together
 from hydrotest.errors import BadInputError
 from hydrotest.predict.piped import Piped, has_of, piped
 from hydrotest.predict.ran import Ran, jobs_of
@@ -46,8 +49,9 @@ class Known:
     """These workloads."""
 
 
+@each_read_once()
 def read_known(path: Path, index: int = 0, *, with_jobs: bool = True) -> Known:
-    """A run's folder; `with_jobs`: with its Spark jobs, whose event logs may be large.
+    """A run's folder; `with_jobs`: with its Spark jobs, whose event logs may be large, and its pipelines.
 
     Raises `BadInputError` if it is none, or if it ended before there were machines.
     """
@@ -58,12 +62,13 @@ def read_known(path: Path, index: int = 0, *, with_jobs: bool = True) -> Known:
         raise BadInputError("nothing is known of the run's machines: it ended before it began, or its files are not all there", "Name another run.",
                             file=path / layout.ENVIRONMENT)  # fmt: skip
     trials = folder.trials()
+    rates_together(folder, measured_trials(trials))
     has, seen = hosts_have(folder, experiment), system_windows(folder, experiment, trials, index)
     share, together = _point(folder)
     pipes_have = has_of(folder, experiment)
     return Known(path, experiment, document.text, has, seen, _limits(folder), frozenset(str(host.get("cpu_model")) for host in machines),
                  _unsettled(folder), jobs_of(folder, experiment, trials, has, index) if with_jobs else [],
-                 piped(folder, experiment, trials, pipes_have, index), pipes_have, share, together)  # fmt: skip
+                 piped(folder, experiment, trials, pipes_have, index) if with_jobs else [], pipes_have, share, together)  # fmt: skip
 
 
 def _limits(folder: RunFolder) -> dict[str, float]:

@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from hydrotest.analysis.bottleneck.use import NEAR_CEILING, THROTTLED_MIN
-from hydrotest.analysis.demand.windows import READINGS_MIN, Ceilings, law_of, least_of
-from hydrotest.analysis.limits.verdict import judge
+from hydrotest.analysis.bottleneck.use import NEAR_CEILING
+from hydrotest.analysis.demand.windows import AT_A_LEVEL, READINGS_MIN, Ceilings, law_of, least_of
+from hydrotest.analysis.limits.verdict import keeps_up
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.by_host import measured_trials
 from hydrotest.analysis.resources.rates import trial_host_rates
 from hydrotest.spec.dataflow import Dataflow
 from hydrotest.spec.kafka_produce import KafkaProduce
-from hydrotest.spec.models import Experiment, Objective
+from hydrotest.spec.models import Experiment
 from hydrotest.spec.spark import Spark
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
-from hydrotest.verdicts.trial import Rule
 
-SPARK, DRIVER = "spark", "driver"
+KAFKA, SPARK, HDFS, DRIVER = "kafka", "spark", "hdfs", "driver"
 """Of Spark, its executors' hosts; the host of its driver is a part of its own."""
 FREE = frozenset({"kind", "reads", "on", "generators", "threads", "executors", "drain", "restarts"})
 """Settings of a pipeline that change nothing of what a record costs, or that are a number or a name."""
-PLACED = frozenset({"hosts", "workers", "master"})
+PLACED = frozenset({"hosts", "workers", "master", "datanodes", "namenode"})
 """Settings of a system that say where it runs."""
 
 
 @dataclass(frozen=True)
 class PartUsed:
-    """What each host of a part used in a window, on average over its hosts."""
+    """What each host of a part used in a window: of executors on average, since Spark gives each the tasks that it is free for; of others
+    the host that used most, since a part of the data has one home."""
 
-    hosts: int
+    hosts: float
+    """That share the records evenly."""
     cores: float
     into: float
     """Bytes a second."""
     out: float
     is_full: bool
-    """No CPU was left of the one that had least."""
+    """Nearly all of its CPU was in use."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Piped:
     workload: str
     rate: float
     """Records a second."""
+    executors: int
     parts: Mapping[str, PartUsed]
 
 
@@ -62,40 +65,57 @@ class Parts:
     hosts: Mapping[str, Sequence[str]]
     """By system; `DRIVER`: of Spark's driver."""
     executors: int
+    partitions: Sequence[int]
+    """Of each topic that its records go through."""
+    slots: int | None
+    """Of each executor; None: as many as its host has cores."""
+    are_apart: bool
+    """No two of them, nor what feeds them, are on one machine."""
 
-    def count(self, part: str) -> int:
-        """Hosts that it works on."""
-        return self.executors if part == SPARK else len(self.hosts[part])
+    def count(self, part: str) -> float:
+        """Hosts that share its work evenly: of brokers those that the partitions of each topic can be divided among."""
+        if part == SPARK:
+            return float(self.executors)
+        hosts = len(self.hosts[part])
+        return min(one / math.ceil(one / hosts) for one in self.partitions) if part == KAFKA else float(hosts)
+
+    def usable(self, part: str, has: Ceilings) -> Ceilings:
+        """What a part can use of its hosts: no slot of an executor uses more than a core."""
+        return has if part != SPARK or self.slots is None else replace(has, cores=min(has.cores, float(self.slots)))
 
 
 def parts_of(experiment: Experiment, name: str) -> Parts | None:
-    """The parts of a pipeline of Spark's; None of one that has none of its own, or whose parts share machines among each other, or with
-    the generators that feed it: then no reading shows what each needs."""
+    """The parts of a pipeline; None of one whose parts are not known: without Spark, of a job of the user's own, on clusters that are there
+    already."""
     spec = experiment.workload(name, Dataflow)
     spark = experiment.systems.of(Spark)
     if spec is None or spec.engine != "spark" or spec.submit is not None or spark is None or not spark.workers:
         return None
+    source = experiment.workload(spec.reads, KafkaProduce)
     systems = experiment.systems.present()
-    hosts: dict[str, Sequence[str]] = {SPARK: spark.workers, DRIVER: experiment.generator_hosts(name)[:1]}
-    hosts |= {system: systems[system].hosts for system in systems if system in spec.uses and system != SPARK}
-    if any(system not in hosts and system != SPARK for system in spec.uses & set(systems)) or any(
-        systems[system].is_attached for system in systems if system in spec.uses
-    ):
+    used = {system for system in systems if system in spec.uses}
+    if HDFS in systems and any(host.is_remote for host in experiment.hosts.values()):
+        # Checkpoints are there.
+        used.add(HDFS)
+    if source is None or any(systems[system].is_attached for system in used):
         return None
-    machines = [
-        {experiment.hosts[host].machine(host) for host in group} for group in (*hosts.values(), experiment.generator_hosts(spec.reads))
-    ]
-    is_apart = sum(map(len, machines)) == len(set().union(*machines))
-    return Parts(hosts, spec.executors or len(spark.workers)) if is_apart else None
+    hosts: dict[str, Sequence[str]] = {SPARK: spark.workers, DRIVER: experiment.generator_hosts(name)[:1]}
+    hosts |= {system: systems[system].peers for system in systems if system in used and system != SPARK}
+    # Spark's master does little, and may be with the driver.
+    own = [{experiment.hosts[host].machine(host) for host in group} for group in (*hosts.values(), experiment.generator_hosts(spec.reads))]
+    masters = {experiment.hosts[host].machine(host) for host in [spark.master] if host is not None} - own[1]
+    is_apart = sum(map(len, (*own, masters))) == len(masters.union(*own))
+    partitions = [source.partitions, spec.partitions]
+    return Parts(hosts, spec.executors or len(spark.workers), partitions, spark.cores, is_apart)
 
 
 def has_of(folder: RunFolder, experiment: Experiment) -> dict[str, Mapping[str, Ceilings]]:
-    """What each host of each part of each pipeline has: the one that has least."""
+    """What each host of each part of each pipeline has: the one that has least. Pipelines of which that is not known are left out."""
     known = {host["name"]: host["ceilings"] for host in folder.environment()["hosts"]}
     found: dict[str, Mapping[str, Ceilings]] = {}
     for name, _ in experiment.workloads_of(Dataflow):
         parts = parts_of(experiment, name)
-        if parts is not None and all(host in known for hosts in parts.hosts.values() for host in hosts):
+        if parts is not None and all(known.get(host, {}).get("cpu_cores") for hosts in parts.hosts.values() for host in hosts):
             found[name] = {part: least_of([known[host] for host in hosts]) for part, hosts in parts.hosts.items()}
     return found
 
@@ -103,7 +123,7 @@ def has_of(folder: RunFolder, experiment: Experiment) -> dict[str, Mapping[str, 
 def piped(
     folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], has: Mapping[str, Mapping[str, Ceilings]], index: int
 ) -> list[Piped]:
-    """The windows in which a pipeline alone kept up with what came; others show what an overload costs."""
+    """The windows of one load in which a pipeline alone kept up with what came; others show what an overload, or a fault, costs."""
     return list(_piped(folder, experiment, trials, has, index))
 
 
@@ -111,20 +131,17 @@ def _piped(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], h
            index: int) -> Iterator[Piped]:  # fmt: skip
     for trial in measured_trials(list(trials)):
         names = [load.workload for load in trial.loads if load.workload in has and load.outcome is not None]
-        if len(names) != 1 or trial.tenancy == "combined" or {load.workload for load in trial.loads} != {
+        if len(names) != 1 or trial.purpose not in AT_A_LEVEL or trial.tenancy == "combined" or {load.workload for load in trial.loads} != {
             names[0], experiment.workloads[names[0]].source}:  # fmt: skip
             continue
         (name,) = names
-        measured = Measured.read(folder, trial, name)
-        source, parts = measured.source, parts_of(experiment, name)
-        if source is None or parts is None or source.offered is None:
-            continue
-        failed = {check.rule for check in judge(measured, experiment.objectives.get(name, Objective())).checks if not check.held}
-        if failed & {Rule.ACHIEVED, Rule.BACKLOG, Rule.ERRORS}:
+        measured, parts = Measured.read(folder, trial, name), parts_of(experiment, name)
+        if parts is None or not parts.are_apart or measured.source is None or not keeps_up(measured):
             continue
         used = {part: _used(folder, trial, parts, part, has[name][part], measured) for part in parts.hosts}
         if all(one is not None for one in used.values()):
-            yield Piped(index, trial.number, name, source.achieved, {part: one for part, one in used.items() if one is not None})
+            kept = {part: one for part, one in used.items() if one is not None}
+            yield Piped(index, trial.number, name, measured.source.achieved, parts.executors, kept)
 
 
 def _used(folder: RunFolder, trial: Trial, parts: Parts, part: str, has: Ceilings, measured: Measured) -> PartUsed | None:
@@ -136,27 +153,26 @@ def _used(folder: RunFolder, trial: Trial, parts: Parts, part: str, has: Ceiling
         values = [frame[column].mean() if column in frame.columns else 0.0 for frame in frames]
         return [float(value) if isinstance(value, int | float) else 0.0 for value in values]
 
+    cores = means("cpu_cores")
     # Executors run where the master has put them: on those workers that do most.
-    busy = sorted(range(len(frames)), key=lambda at: -means("cpu_cores")[at])[: parts.count(part)]
+    busy = sorted(range(len(frames)), key=lambda at: -cores[at])[: parts.executors if part == SPARK else len(frames)]
 
-    def of_busy(column: str) -> list[float]:
-        every = means(column)
-        return [every[at] for at in busy]
+    def each(values: Sequence[float]) -> float:
+        own = [values[at] for at in busy]
+        return fmean(own) if part == SPARK else max(own)
 
-    cores = of_busy("cpu_cores")
-    is_full = max(cores) >= NEAR_CEILING * has.cores or max(of_busy("cpu_throttled")) >= THROTTLED_MIN
-    return PartUsed(
-        len(busy), max(1e-4, fmean(cores)), fmean(of_busy("network_in_bytes_per_s")), fmean(of_busy("network_out_bytes_per_s")), is_full
-    )
+    used = max(1e-4, each(cores))
+    is_full = used >= NEAR_CEILING * parts.usable(part, has).cores
+    return PartUsed(parts.count(part), used, each(means("network_in_bytes_per_s")), each(means("network_out_bytes_per_s")), is_full)
 
 
 def numbers_of(experiment: Experiment, name: str, has: Mapping[str, Ceilings]) -> dict[str, float]:
-    """The numbers of a pipeline that a prediction knows, by axis: its executors, the hosts of each part, and their cores."""
+    """The numbers of a pipeline that a prediction knows, by axis: its executors, the hosts of each part, and the cores of these."""
     parts = parts_of(experiment, name)
     assert parts is not None
     found: dict[str, float] = {f"{SPARK}.executors": parts.executors}
     found |= {f"{part}.hosts": len(hosts) for part, hosts in parts.hosts.items() if part not in (SPARK, DRIVER)}
-    return found | {f"{part}.cores": has[part].cores for part in parts.hosts}
+    return found | {f"{part}.hosts.cores": parts.usable(part, has[part]).cores for part in parts.hosts}
 
 
 def settings_of(experiment: Experiment, name: str) -> dict[str, str]:
@@ -171,6 +187,6 @@ def settings_of(experiment: Experiment, name: str) -> dict[str, str]:
     found |= {f"source.{key}": value for key, value in law.axes.fixed(source).items()}
     found |= {f"source.{key}": axis(source) for key, axis in law.axes.numbers.items()}
     for system, own in experiment.systems.present().items():
-        if system in spec.uses or system == SPARK:
+        if system in spec.uses | {SPARK, HDFS}:
             found |= {f"{system}.{key}": value for key, value in own.model_dump().items() if key not in PLACED}
     return {key: repr(value) for key, value in found.items()}

@@ -14,17 +14,18 @@ from hydrotest.analysis.demand.body import Applied, Body
 from hydrotest.catalogue.machine import Machine
 from hydrotest.errors import BadInputError
 from hydrotest.kinds.registry import WORKLOADS
-from hydrotest.predict.answer import Answer, Capacity, Job, Moved, Prediction, Refused, Together, Why, Zone
+from hydrotest.predict.answer import OBJECTIVE, SATURATED, Answer, Capacity, Job, Moved, Prediction, Refused, Together, Why, Zone
 from hydrotest.predict.at_load import latency_of
 from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond, combined, zone_of
 from hydrotest.predict.basis import DISK, MEMORY_SHARE, NETWORK, Basis, alone, basis_of, calibration
 from hydrotest.predict.capacity import Scene, twice
 from hydrotest.predict.change import Asked, Change, asked
-from hydrotest.predict.gates import inseparable, is_cpu_bound_known, no_fit
+from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, WIDE_MAX, inseparable, is_cpu_bound_known, no_fit
 from hydrotest.predict.jobs import job_answers
 from hydrotest.predict.known import Known, read_known
 from hydrotest.predict.loads import at_loads, demand, of_others
 from hydrotest.predict.on_type import not_known, on_types, with_neighbours
+from hydrotest.predict.piped import settings_of
 from hydrotest.predict.pipelines import pipeline_answer
 from hydrotest.predict.ran import SYSTEM as SPARK
 from hydrotest.predict.scores import Scores
@@ -37,15 +38,7 @@ from hydrotest.verdicts.figures import Resource
 
 EVERY = ""
 """Stands for all systems."""
-OBJECTIVE, SATURATED = "objective", "saturated"
 SPEED_AXIS = "speed"
-CPU_ONLY = 0.05
-"""Error of the law alone, at least: two windows that are alike differ by that."""
-BYTES_ONLY = {"network": 0.03, "disk": 0.25}
-"""The same of links and disks. No prediction of a disk was held out, and what one gives was measured as 0.2 and as 2.5 GB/s on one
-machine: in a short run the page cache takes what is written."""
-WIDE_MAX = 10.0
-"""Times the lower end of an interval that its upper end may be: a wider one says nothing."""
 CAPACITIES_MAX = 24
 """Numbers of hosts of which the limit is shown, about."""
 NEEDED_MIN = 0.5
@@ -130,8 +123,8 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
             now,
             name,
             question.speed,
-            question.speed != 1.0 or bool(question.types),
-            _needs(bases, question),
+            question.types,
+            _needs(bases, question, now.experiment.workloads[name].source),
             scores,
             alone(now, name),
         )
@@ -142,9 +135,8 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
                for one in answers]  # fmt: skip
     used = {point.seen.run for name, one in bases.items() if question.wants(name) or name in question.loads for point in one.body.points}
     used |= {at for at, run in enumerate(runs) if run.jobs and any(isinstance(one, Job) for one in jobs)}
-    used |= {
-        at for at, run in enumerate(runs) if run.pipes and any(isinstance(one, Prediction) and one.workload in pipelines for one in answers)
-    }
+    alike = [settings_of(now.experiment, name) for name in pipelines if question.wants(name)]
+    used |= {at for at, run in enumerate(runs) if any(settings_of(run.experiment, one.workload) in alike for one in run.pipes)}
     refused = [one for one in [*answers, *jobs] if isinstance(one, Refused)]
     return Answer(
         version=__version__, runs=[str(run.path) for run in runs], unused=[str(run.path) for at, run in enumerate(runs) if at not in used],
@@ -158,10 +150,11 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
     )  # fmt: skip
 
 
-def _needs(bases: Mapping[str, Basis], question: Question) -> dict[str, float]:
-    """By system: cores that workloads at the rates that are asked for need on each of its hosts."""
+def _needs(bases: Mapping[str, Basis], question: Question, source: str | None) -> dict[str, float]:
+    """By system: cores that workloads at the rates that are asked for need on each of its hosts; `source`: what feeds the pipeline that is
+    asked about, whose records its own law has."""
     found: dict[str, float] = {}
-    for one in bases.values():
+    for one in (one for name, one in bases.items() if name != source):
         found[one.system] = found.get(one.system, 0.0) + demand(one, question.loads) / question.speed
     return found
 
@@ -219,7 +212,7 @@ def _predict(
     following = binds[1] if len(binds) > 1 else None
     latency, no_latency = latency_of(now, basis, scene, question.loads.get(basis.name, 0.0), (low / limit, high / limit), scores)
     return Prediction(
-        workload=basis.name, unit=WORKLOADS[basis.spec.kind].unit or "", by=by, measured=measured, limit=limit, low=low, high=high,
+        workload=basis.name, system=basis.system, unit=WORKLOADS[basis.spec.kind].unit or "", by=by, measured=measured, limit=limit, low=low, high=high,
         at_least=body.unexplained is not None and not body.is_full_seen, zone=_zone(basis, question), binds=binds[0],
         is_certain=following is None or following.rate > high, next=following, uses=scene.uses(limit),
         prices=scene.prices() if is_more_known else [], twice=twice(scene) if is_more_known else None,

@@ -11,13 +11,12 @@ from pydantic import Field
 
 from hydrotest.analysis.demand.windows import law_of
 from hydrotest.errors import BadInputError
-from hydrotest.predict.answer import Answer, Job, Prediction
+from hydrotest.predict.answer import OBJECTIVE, Answer, Job, Prediction
 from hydrotest.predict.at_load import AXIS as LATENCY
 from hydrotest.predict.basis import CORES
 from hydrotest.predict.jobs import CORES_OF_WORKERS, SLOTS, settings
 from hydrotest.predict.known import Known, read_known
 from hydrotest.predict.piped import numbers_of, settings_of
-from hydrotest.predict.predict import OBJECTIVE
 from hydrotest.predict.saved import read_saved
 from hydrotest.predict.together import AXIS as TOGETHER
 from hydrotest.summary.base import Number, Row

@@ -194,7 +194,8 @@ def outlook_sheet(answer: Answer) -> Table:
         gains = {price.what: price.gain for price in one.prices}
         rows.append([
             one.workload, f"{'at least ' if one.at_least else ''}{show_rate(one.limit)}", f"{show_rate(one.low)} … {show_rate(one.high)}", _bind(one.binds),
-            *(NONE if what not in gains else f"+{show_rate(gains[what])}" for what in ("core", "host", "network")),
+            *(NONE if not own else f"+{show_rate(own[0])}" for own in ([gains[what] for what in keys if what in gains]
+                                                                   for keys in (("core",), ("host", "executor"), ("network",)))),
             twice_words(one.twice) if one.twice is not None else NONE,
         ])  # fmt: skip
     heads = [

@@ -105,6 +105,14 @@ def _judge(measured: Measured, objective: Objective) -> Verdict:
     return Verdict(checks, room, void, disturbed, _throttled(measured))
 
 
+def keeps_up(measured: Measured) -> bool:
+    """Whether all that came for a dataflow went through it in its window, without errors: its flow, whatever its latency was."""
+    source = measured.source
+    if source is None or source.offered is None or measured.errors:
+        return False
+    return _achieved(source, source.offered).held and _lag(measured, source, source.offered).held
+
+
 def disturbance(measured: Measured) -> tuple[Disturbance, ...]:
     """What else happened in a window: a service compiled, the cores were stolen."""
     compiling = (

@@ -87,7 +87,7 @@ def _asked(answer: Answer) -> set[str]:
 
 def _is_refused(answer: Answer) -> bool:
     """Whether a workload that was asked about has no answer, or none has one of a system that was."""
-    about, systems = _asked(answer), {one.binds.system for one in answer.predictions} | ({"spark"} if answer.jobs else set())
+    about, systems = _asked(answer), {one.system for one in answer.predictions} | ({"spark"} if answer.jobs else set())
     return (
         not (answer.predictions or answer.jobs)
         or any(one.workload in about for one in answer.refused)

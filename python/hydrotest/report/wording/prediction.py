@@ -33,13 +33,15 @@ def refused_words(refused: Refused) -> str:
         case Why.TOO_FEW:
             return f"too few windows of {about}; a `calibrate` test measures them"
         case Why.NOT_BOUND:
-            return f"without a rate limit no resource of the hosts of {about} was full: what bound is not known"
+            return f"at its limit no resource of the hosts of {about} was full: what bound is not known"
         case Why.NO_FIT:
             return f"no law fits the windows of {about}: half of them are off by {refused.reach or 0.0:.0%} and more"
         case Why.MEMORY:
             return f"the rows of {about} would not fit into memory as they did when it was measured"
         case Why.SHARED:
             return f"parts of {about} share machines with each other or with its source, so that no reading shows what each needs"
+        case Why.NO_LIMIT:
+            return f"the limit of {about} at an objective on its latency was not measured: an `isolated` test does"
 
 
 def no_latency_words(why: NoLatency) -> str:
