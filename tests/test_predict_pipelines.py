@@ -127,14 +127,14 @@ def test_each_part_binds_where_it_has_least(changes: list[str], system: str, lim
 @pytest.mark.parametrize(
     ("changes", "why", "about"),
     [
-        (["flow.trigger=10 s"], Why.SETTING, ["pipeline.trigger"]),
-        (["logs.record_size=100 B"], Why.SETTING, ["source.record_size"]),
+        (["flow.trigger=10 s"], Why.SETTING, ["flow.trigger"]),
+        (["logs.record_size=100 B"], Why.SETTING, ["logs.record_size"]),
         (["spark.memory=1 GiB"], Why.SETTING, ["spark.memory"]),
         (["spark.workers=6", "flow.executors=6"], Why.TOO_FAR, ["spark.executors"]),
         (["flow.executors=2", "kafka.hosts=2", "D.cores=1"], Why.TOO_MANY, ["spark.executors", "kafka.hosts", "driver.hosts.cores"]),
         (["D.cores=0.08"], Why.TOO_FAR, ["driver.hosts.cores"]),
         (["flow.on=B"], Why.SHARED, ["flow"]),
-        (["flow.engine=kafka", "flow.executors=null"], Why.NOT_MODELLED, ["flow"]),
+        (["flow.engine=kafka", "flow.executors=null"], Why.NOT_MODELLED, ["flow.engine"]),
     ],
 )
 def test_what_no_part_shows_is_refused_with_an_experiment_that_would(changes: list[str], why: Why, about: list[str]) -> None:

@@ -25,6 +25,7 @@ from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, FIT_ERROR_MAX, WIDE_MA
 from hydrotest.predict.known import Known
 from hydrotest.predict.piped import DRIVER, SPARK, Parts, Piped, numbers_of, parts_of, settings_of
 from hydrotest.predict.scores import Scores
+from hydrotest.spec.dataflow import Dataflow
 from hydrotest.verdicts.figures import Resource
 
 RECORDS, EXECUTORS = "records", "executors"
@@ -125,7 +126,7 @@ def pipeline_answer(runs: Sequence[Known], now: Asked, name: str, speed: float, 
 
     parts = parts_of(now.experiment, name)
     if parts is None or not parts.are_apart:
-        return refused(Gate(Why.NOT_MODELLED if parts is None else Why.SHARED, [name]))
+        return refused(Gate(Why.SHARED, [name]) if parts is not None else Gate(Why.NOT_MODELLED, [_not_modelled(now, name)]))
     same = _same(runs, now, name)
     if isinstance(same, Gate):
         return refused(same)
@@ -168,6 +169,13 @@ def pipeline_answer(runs: Sequence[Known], now: Asked, name: str, speed: float, 
     )  # fmt: skip
 
 
+def _not_modelled(now: Asked, name: str) -> str:
+    """The setting of which nothing is known, or the pipeline: on clusters that are there already."""
+    spec = now.experiment.workload(name, Dataflow)
+    assert spec is not None
+    return f"{name}.submit" if spec.submit is not None else f"{name}.engine" if spec.engine != "spark" else name
+
+
 def _same(runs: Sequence[Known], now: Asked, name: str) -> list[Measured] | Gate:
     """The pipelines that were measured with the same settings, on the same machines."""
     with_it = [run for run in runs if run.machines == runs[0].machines]
@@ -181,7 +189,9 @@ def _same(runs: Sequence[Known], now: Asked, name: str) -> list[Measured] | Gate
     wanted = settings_of(now.experiment, name)
     differing = [_differing(wanted, settings_of(run.experiment, other)) for run, other in measured]
     same = [one for one, keys in zip(measured, differing, strict=True) if not keys]
-    return same or Gate(Why.SETTING, min(differing, key=len))
+    names = {"pipeline": name, "source": now.experiment.workloads[name].source}
+    parted = [key.partition(".") for key in min(differing, key=len)]
+    return same or Gate(Why.SETTING, [f"{names.get(whose, whose)}.{key}" for whose, _, key in parted])
 
 
 def _differing(wanted: Mapping[str, str], had: Mapping[str, str]) -> list[str]:
