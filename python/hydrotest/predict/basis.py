@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,24 +110,13 @@ def _numbers(runs: Sequence[Known], basis: Basis) -> list[Reached]:
 
 
 def calibration(now: Asked, name: str) -> str | None:
-    """An experiment that measures the workload as it would be; None if none can."""
-    is_job = now.experiment.workloads[name].is_job
-    return _experiment(now, [name], {"isolated": [name]} if is_job else {"calibrate": {"workloads": [name], "budget": BUDGET}})
-
-
-def alone(now: Asked, name: str) -> str | None:
-    """An experiment that measures the limit of a pipeline as it would be, alone, with what feeds it; None if none can."""
-    source = now.experiment.workloads[name].source
-    return _experiment(now, [name, *([source] if source else [])], {"isolated": [name]})
-
-
-def _experiment(now: Asked, names: Sequence[str], test: Mapping[str, object]) -> str | None:
-    """One test of the first of some workloads; None if that is no experiment."""
+    """An experiment that measures the workload as it would be, with what feeds it; None if none can."""
+    spec = now.experiment.workloads[name]
     value = copy.deepcopy(parse_document(now.text, Path("experiment")).value)
-    value["workloads"] = {name: one for name, one in value["workloads"].items() if name in names}
-    value["objectives"] = {key: one for key, one in value.get("objectives", {}).items() if key in names}
-    value["tests"] = [test]
-    value["name"] = f"calibrate-{names[0]}"[:63]
+    value["workloads"] = {key: one for key, one in value["workloads"].items() if key in (name, spec.source)}
+    value["objectives"] = {key: one for key, one in value.get("objectives", {}).items() if key in (name, spec.source)}
+    value["tests"] = [{"isolated": [name]} if spec.is_job else {"calibrate": {"workloads": [name], "budget": BUDGET}}]
+    value["name"] = f"calibrate-{name}"[:63]
     for key in ("published", "objectives"):
         if not value.get(key):
             value.pop(key, None)

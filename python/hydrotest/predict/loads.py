@@ -46,6 +46,14 @@ def demand(basis: Basis, loads: Mapping[str, float]) -> float:
     return basis.body.demands.cores(work.drivers) - basis.body.demands.fixed if rate > 0 else 0.0
 
 
+def needs_by_system(bases: Mapping[str, Basis], loads: Mapping[str, float], speed: float) -> dict[str, float]:
+    """By system: cores that the operations of its workloads need on each of its hosts, at the rates that are asked for."""
+    return {
+        system: sum(demand(one, loads) for one in bases.values() if one.system == system) / speed
+        for system in {one.system for one in bases.values()}
+    }
+
+
 def system_cores(bases: Mapping[str, Basis], system: str, loads: Mapping[str, float], *, is_soft: bool = True) -> float:
     """Cores that a system uses on each of its hosts, at the rates that are asked for; `is_soft`: with what it uses beyond its need."""
     own = [one for one in bases.values() if one.system == system]

@@ -20,6 +20,7 @@ from hydrotest.analysis.demand.windows import Ceilings
 from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.predict.answer import OBJECTIVE, Bind, Prediction, Price, Refused, Use, Why, Zone
 from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond, combined, zone_of
+from hydrotest.predict.basis import calibration
 from hydrotest.predict.change import RESOURCES, Asked, driver_of
 from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, FIT_ERROR_MAX, WIDE_MAX, Gate
 from hydrotest.predict.known import Known
@@ -114,14 +115,15 @@ class _Part:
         return replace(self, law=self.law.times(cpu), bytes_each=self.bytes_each * (1 + sign * BYTES_ONLY["network"]))
 
 
-def pipeline_answer(runs: Sequence[Known], now: Asked, name: str, speed: float, types: Collection[str], others: Mapping[str, float], scores: Scores,
-                    experiment: str | None) -> Prediction | Refused:  # fmt: skip
+def pipeline_answer(
+    runs: Sequence[Known], now: Asked, name: str, speed: float, types: Collection[str], others: Mapping[str, float], scores: Scores
+) -> Prediction | Refused:
     """The limit of a pipeline at its objective. `types`: systems that would be on other machines; `others`: cores that other workloads need
-    on each host of a system; `experiment`: what would show more."""
+    on each host of a system."""
 
     def refused(gate: Gate) -> Refused:
         # What is no pipeline of ours, or has no parts of its own, no run of it shows.
-        offered = None if gate.why in (Why.NOT_MODELLED, Why.SHARED) else experiment
+        offered = None if gate.why in (Why.NOT_MODELLED, Why.SHARED) else calibration(now, name)
         return Refused(workload=name, system=SPARK, why=gate.why, about=list(gate.about), reach=gate.reach, experiment=offered)
 
     parts = parts_of(now.experiment, name)

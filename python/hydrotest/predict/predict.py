@@ -17,13 +17,13 @@ from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.predict.answer import OBJECTIVE, SATURATED, Answer, Capacity, Job, Moved, Prediction, Refused, Together, Why, Zone
 from hydrotest.predict.at_load import latency_of
 from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond, combined, zone_of
-from hydrotest.predict.basis import DISK, MEMORY_SHARE, NETWORK, Basis, alone, basis_of, calibration
+from hydrotest.predict.basis import DISK, MEMORY_SHARE, NETWORK, Basis, basis_of, calibration
 from hydrotest.predict.capacity import Scene, twice
 from hydrotest.predict.change import Asked, Change, asked
 from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, WIDE_MAX, inseparable, is_cpu_bound_known, no_fit
 from hydrotest.predict.jobs import job_answers
 from hydrotest.predict.known import Known, read_known
-from hydrotest.predict.loads import at_loads, demand, of_others
+from hydrotest.predict.loads import at_loads, needs_by_system, of_others
 from hydrotest.predict.on_type import not_known, on_types, with_neighbours
 from hydrotest.predict.piped import settings_of
 from hydrotest.predict.pipelines import pipeline_answer
@@ -90,14 +90,8 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
     for option, names in (("load", question.loads), ("together", question.together)):
         for name in names:
             if name not in rated:
-                is_there = name in now.experiment.workloads
-                what = (
-                    "its rate is that of what feeds it"
-                    if name in pipelines
-                    else "a job has no rate"
-                    if is_there
-                    else "there is no such workload"
-                )
+                what = "a job has no rate" if name in now.experiment.workloads else "there is no such workload"
+                what = "its rate is that of what feeds it" if name in pipelines else what
                 raise BadInputError(f"--{option} {name}: {what}", f"The run has {', '.join(rated) or 'only jobs'}.")
     if question.loads and question.together:
         raise BadInputError("--load and --together cannot both be given", "With `--together` the rates are what is sought.")
@@ -118,18 +112,11 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
         if question.wants(name) or (name in question.loads and isinstance(one, Refused))
     ]
     answers += [
-        pipeline_answer(
-            runs,
-            now,
-            name,
-            question.speed,
-            question.types,
-            _needs(bases, question, now.experiment.workloads[name].source),
-            scores,
-            alone(now, name),
-        )
+        pipeline_answer(runs, now, name, question.speed, question.types, needs_by_system(fed, question.loads, question.speed), scores)
         for name in pipelines
         if question.wants(name)
+        # The records of what feeds it are in its own law.
+        for fed in [{key: one for key, one in bases.items() if key != now.experiment.workloads[name].source}]
     ]
     answers = [one.model_copy(update={"system": now.experiment.workloads[one.workload].presses_on}) if isinstance(one, Refused) else one
                for one in answers]  # fmt: skip
@@ -148,15 +135,6 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
         asked_together=list(question.together), together=_together(now, bases, answers, question, scores) if question.together else None,
         uses=[use for system in now.experiment.systems.present() for use in at_loads(now, bases, system, question.loads, question.speed)],
     )  # fmt: skip
-
-
-def _needs(bases: Mapping[str, Basis], question: Question, source: str | None) -> dict[str, float]:
-    """By system: cores that workloads at the rates that are asked for need on each of its hosts; `source`: what feeds the pipeline that is
-    asked about, whose records its own law has."""
-    found: dict[str, float] = {}
-    for one in (one for name, one in bases.items() if name != source):
-        found[one.system] = found.get(one.system, 0.0) + demand(one, question.loads) / question.speed
-    return found
 
 
 def _predict(

@@ -68,27 +68,20 @@ def score(answer: Answer, run: Path) -> list[Scored]:
 def _differs(one: Prediction, known: Known) -> str | None:
     """What the run has in another way than the prediction holds for; None if nothing."""
     if one.workload in known.pipes_have:
-        return _differs_as_pipeline(one, known)
-    spec = known.experiment.workloads.get(one.workload)
-    law = None if spec is None else law_of(spec.kind)
-    system = None if spec is None else spec.presses_on
-    if spec is None or law is None or system is None or system not in known.has:
-        return "name"
-    has = known.has[system]
-    numbers = {f"{one.workload}.{key}": axis(spec) for key, axis in law.axes.numbers.items()}
-    numbers |= {f"{system}.hosts": len(known.experiment.systems.present()[system].hosts), CORES: has.cores}
+        numbers = numbers_of(known.experiment, one.workload, known.pipes_have[one.workload])
+        fixed = settings_of(known.experiment, one.workload)
+    else:
+        spec = known.experiment.workloads.get(one.workload)
+        law = None if spec is None else law_of(spec.kind)
+        system = None if spec is None else spec.presses_on
+        if spec is None or law is None or system is None or system not in known.has:
+            return "name"
+        numbers = {f"{one.workload}.{key}": axis(spec) for key, axis in law.axes.numbers.items()}
+        numbers |= {f"{system}.hosts": len(known.experiment.systems.present()[system].hosts), CORES: known.has[system].cores}
+        fixed = {key: repr(value) for key, value in law.axes.fixed(spec).items()}
     # Links and disks are measured anew each time: where they do not bind, they make no difference.
     off = [axis for axis, value in numbers.items() if axis in one.at and abs(math.log(value / one.at[axis])) > math.log(SAME)]
-    fixed = {key: repr(value) for key, value in law.axes.fixed(spec).items()}
     return next(iter([*off, *(key for key, value in one.alike.items() if fixed.get(key) != value)]), None)
-
-
-def _differs_as_pipeline(one: Prediction, known: Known) -> str | None:
-    """The same of a pipeline."""
-    numbers = numbers_of(known.experiment, one.workload, known.pipes_have[one.workload])
-    off = [axis for axis, value in one.at.items() if axis in numbers and abs(math.log(numbers[axis] / value)) > math.log(SAME)]
-    had = settings_of(known.experiment, one.workload)
-    return next(iter([*off, *(key for key, value in one.alike.items() if had.get(key) != value)]), None)
 
 
 def _scored(one: Prediction, known: Known) -> Scored | None:
