@@ -31,6 +31,7 @@ from hydrotest.analysis.demand.windows import Seen
 from hydrotest.predict.capacity import Scene
 from hydrotest.predict.gates import LAW_ERROR_MAX
 from hydrotest.predict.known import Known, read_known
+from hydrotest.spec.models import Experiment
 
 ROOT = Path(__file__).resolve().parents[1]
 HYDROTEST = Path(sys.executable).parent / "hydrotest"
@@ -58,6 +59,14 @@ class Case:
         return f"{self.group} {self.workload}" + (f" {self.resource} × {self.given:g}" if self.resource else "")
 
 
+def loaded(experiment: Experiment, name: str) -> tuple[str, int]:
+    """Of a case's workload: the one that has a rate, and the consumer groups that read it; a reader reads with those before it."""
+    source = experiment.workloads[name].source
+    if source is None:
+        return name, 0
+    return source, [key for key, one in experiment.workloads.items() if one.source == source].index(name) + 1
+
+
 def lab(group: str, tests: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The experiment of a group."""
     form = GROUPS[group]
@@ -66,7 +75,9 @@ def lab(group: str, tests: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "name": f"predictions-{group}",
         "hosts": {**hosts, "Clients": {"connect": "netns"}},
         "systems": {form["system"]: {"hosts": list(hosts), **form["settings"]}},
-        "workloads": {name: {**form["workload"], **own, "on": "Clients"} for name, own in form["workloads"].items()},
+        "workloads": {
+            name: {**({} if "kind" in own else form["workload"]), **own, "on": "Clients"} for name, own in form["workloads"].items()
+        },
         "tests": list(tests),
         "warm_up": form.get("warm_up", {"least": "8 s", "most": "16 s"}),
     }
@@ -161,7 +172,8 @@ def predicted(runs: Sequence[Known], here: Known, case: Case) -> dict[str, Any]:
         replace(run, seen={key: [replace(one, run=at) for one in seen] for key, seen in run.seen.items()}) for at, run in enumerate(runs)
     ]
     form = GROUPS[case.group]
-    system, spec = form["system"], here.experiment.workloads[case.workload]
+    name, groups = loaded(here.experiment, case.workload)
+    system, spec = form["system"], here.experiment.workloads[name]
     body = body_of(
         [Source(run.experiment.workloads, len(run.experiment.systems.present()[system].hosts), run.seen[system]) for run in runs],
         alike_to(spec),
@@ -172,7 +184,7 @@ def predicted(runs: Sequence[Known], here: Known, case: Case) -> dict[str, Any]:
              "disk": case.given if case.resource == "disk" else 1.0}  # fmt: skip
     has = here.has[system].times(**times)
     hosts = len(here.experiment.systems.present()[system].hosts)
-    scene = Scene(body, Applied(spec, hosts, body.ride), has, True, body.full)
+    scene = Scene(body, Applied(spec, hosts, body.ride, groups), has, True, body.full)
     reference = Scene(body, Applied(here.experiment.workloads[form["reference"]], hosts, body.ride), here.has[system], True, body.full)
     outside = body.demands.outside(scene.applied.work(1e5, is_closed=True).drivers)
     binds = scene.binds()
@@ -192,13 +204,13 @@ def rules(group: str, out: Path, case: Case) -> dict[str, float]:
     system, first = form["system"], known(out / form.get("from", [group])[-1], 0)
     here = known(out / group)
     basis = form.get("base_reference", form["reference"])
-    was, spec = first.experiment.workloads[basis], here.experiment.workloads[case.workload]
+    was, spec = first.experiment.workloads[basis], here.experiment.workloads[loaded(here.experiment, case.workload)[0]]
     had, hosts_then = first.has[system], len(first.experiment.systems.present()[system].hosts)
     hosts = len(here.experiment.systems.present()[system].hosts)
     has = here.has[system].times(
         **{{"cores": "cores", "network": "link", "disk": "disk"}[case.resource]: case.given} if case.resource else {}
     )
-    closed = [one for one in first.seen[system] if one.is_closed and set(one.rates) == {basis}]
+    closed = [one for one in first.seen[system] if one.is_closed and set(one.rates) == {basis} and not one.groups]
     rate = median([one.rates[basis] for one in closed if one.is_whole])
     cores, copies = has.cores * hosts / (had.cores * hosts_then), was.copies / spec.copies
     carried = (has.link or math.inf) * hosts / (spec.operation_bytes * spec.copies)
@@ -215,7 +227,8 @@ def measured(folder: Path, group: str, case: Case) -> tuple[float, float, list[S
     seen, base = run.seen[GROUPS[group]["system"]], next(iter(run.has.values()))
 
     def rate(name: str, resource: str | None, given: float) -> list[Seen]:
-        closed = [one for one in seen if one.is_closed and set(one.rates) == {name}]
+        source, groups = loaded(run.experiment, name)
+        closed = [one for one in seen if one.is_closed and set(one.rates) == {source} and one.groups_of(source) == groups]
         if resource is None:
             return [one for one in closed if one.is_whole]
 
@@ -236,7 +249,7 @@ def measured(folder: Path, group: str, case: Case) -> tuple[float, float, list[S
         around = rate(GROUPS[group]["reference"], None, 1.0)
     if not windows or not around:
         return None
-    return (median(one.rates[case.workload] for one in windows), median(sum(one.rates.values()) for one in around), windows)
+    return (median(sum(one.rates.values()) for one in windows), median(sum(one.rates.values()) for one in around), windows)
 
 
 def scored(group: str, out: Path) -> list[dict[str, Any]]:
@@ -275,17 +288,20 @@ def demanded(group: str, out: Path) -> list[dict[str, Any]]:
     made = {one["case"]["workload"]: one for one in json.loads((out / f"{group}.predictions.json").read_text())["rows"]}
     run, system, rows = known(out / group, *held(group)), GROUPS[group]["system"], []
     hosts = len(run.experiment.systems.present()[system].hosts)
-    for name, row in made.items():
+    for case, row in made.items():
+        name, groups = loaded(run.experiment, case)
         seen = [
-            one for one in run.seen[system] if not one.is_closed and set(one.rates) == {name} and one.used.cores < CPU_MAX * one.has.cores
+            one
+            for one in run.seen[system]
+            if not one.is_closed and set(one.rates) == {name} and one.groups_of(name) == groups and one.used.cores < CPU_MAX * one.has.cores
         ]
         for one in (
             sorted(seen, key=lambda one: one.rates[name])[:: max(1, len(seen) // 4)] if row.get("law") and not row.get("refused") else []
         ):
-            work = Applied(run.experiment.workloads[name], hosts, Ride({})).work(one.rates[name], is_closed=False)
+            work = Applied(run.experiment.workloads[name], hosts, Ride({}), groups).work(one.rates[name], is_closed=False)
             law = row["law"]
             cores = law["fixed"] + sum(law.get(driver, 0.0) * rate for driver, rate in work.drivers.items())
-            rows.append({"case": f"{group} {name} at {one.rates[name]:,.0f}/s", "log": math.log(one.used.cores / cores)})
+            rows.append({"case": f"{group} {case} at {one.rates[name]:,.0f}/s", "log": math.log(one.used.cores / cores)})
     return rows
 
 

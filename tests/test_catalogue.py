@@ -19,7 +19,7 @@ from hydrotest.catalogue.machines import found, machines, old_prices, read_own, 
 from hydrotest.catalogue.published_costs import published_costs
 from hydrotest.cli.entry import main
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_MISSED, BadInputError
-from hydrotest.predict.costs import between_zones
+from hydrotest.predict.costs import Moving, between_zones
 from hydrotest.spec.kafka_produce import KafkaProduce
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
@@ -201,9 +201,17 @@ def test_lines_add_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("replication", "zones", "bytes_each"), [(1, 3, 2 / 3), (3, 3, 2 / 3 + 2), (3, 2, 1 / 2 + 2 * 2 / 3), (2, 3, 2 / 3 + 1)]
+    ("replication", "groups", "zones", "bytes_each"),
+    [
+        (1, 0, 3, 2 / 3),
+        (3, 0, 3, 2 / 3 + 2),
+        (3, 0, 2, 1 / 2 + 2 * 2 / 3),
+        (2, 0, 3, 2 / 3 + 1),
+        (1, 2, 3, 3 * 2 / 3),
+        (3, 1, 3, 2 * 2 / 3 + 2),
+    ],
 )
-def test_bytes_between_zones_are_those_of_clients_and_of_copies(replication: int, zones: int, bytes_each: float) -> None:
+def test_bytes_between_zones_are_those_of_clients_and_of_copies(replication: int, groups: int, zones: int, bytes_each: float) -> None:
     text = json.dumps({
         "name": "x", "hosts": {name: {"connect": "netns"} for name in ("A", "B", "C", "X")}, "tests": [{"calibrate": {"workloads": ["w"]}}],
         "systems": {"kafka": {"hosts": ["A", "B", "C"], "heap": "1 GiB"}},
@@ -211,7 +219,7 @@ def test_bytes_between_zones_are_those_of_clients_and_of_copies(replication: int
     })  # fmt: skip
     spec = experiment_of(parse_document(text, Path("x"))).workload("w", KafkaProduce)
     assert spec is not None
-    assert between_zones(spec, 100.0, 3, zones) == pytest.approx(100.0 * 100_000 * bytes_each, rel=0.01)
+    assert between_zones(Moving(spec, 100.0, groups), 3, zones) == pytest.approx(100.0 * 100_000 * bytes_each, rel=0.01)
 
 
 def test_what_is_derived_stays_marked(tmp_path: Path) -> None:

@@ -25,10 +25,10 @@ from hydrotest.errors import EXIT_BAD_INPUT, EXIT_REFUSED, BadInputError
 from hydrotest.predict import gates
 from hydrotest.predict import score as score_module
 from hydrotest.predict.answer import Answer, Prediction, Why, Zone
-from hydrotest.predict.change import as_file, read_change
+from hydrotest.predict.change import EVERY, as_file, read_change
 from hydrotest.predict.known import Known
 from hydrotest.predict.on_type import with_neighbours
-from hydrotest.predict.predict import EVERY, Question, answered
+from hydrotest.predict.predict import Question, answered
 from hydrotest.predict.scores import Scores, add_score, read_scores
 from hydrotest.report.demand import SINGLE
 from hydrotest.report.figures.alone import capacity_page

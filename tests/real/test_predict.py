@@ -27,8 +27,9 @@ systems:
   kafka: {hosts: [broker], heap: 384 MiB}
 workloads:
   ingest: {kind: kafka-produce, partitions: 6, replication: 1, acks: all, record_size: 1 KB, linger: 20 ms, on: clients}
+  reader: {kind: kafka-consume, reads: ingest, on: clients}
 tests:
-  - calibrate: {workloads: [ingest], budget: 120 s, window: 5 s, cores: [50 %], network: [4 %]}
+  - calibrate: {workloads: [ingest, reader], budget: 210 s, window: 5 s, cores: [50 %], network: [4 %]}
 warm_up: {least: 10 s, most: 20 s}
 """
 OFF_MAX = 1.35
@@ -42,7 +43,7 @@ def test_a_narrow_link_is_predicted_and_the_unmeasured_is_refused(tmp_path: Path
     capsys.readouterr()
 
     saved = tmp_path / "p.json"
-    assert main(["predict", str(run), "--save", str(saved), "--json"]) == EXIT_DONE
+    assert main(["predict", str(run), "--workload", "ingest", "--save", str(saved), "--json"]) == EXIT_DONE
     (now,) = Answer.model_validate_json(capsys.readouterr().out).predictions
     assert (now.binds.resource, now.by, now.moved) == ("cpu", "saturated", [])
     assert now.measured is not None
@@ -54,10 +55,24 @@ def test_a_narrow_link_is_predicted_and_the_unmeasured_is_refused(tmp_path: Path
     known, experiment = read_known(run), load_experiment(run / "experiment.yaml")[0]
     folder = RunFolder.open(run)
     narrow = [one for one in system_windows(folder, experiment, folder.trials())["kafka"] if one.has.link != known.has["kafka"].link]
-    assert main(["predict", str(run), "--set", "hosts.network=0.04x", "--json"]) == EXIT_DONE
+    narrow = [one for one in narrow if not one.groups]
+    assert main(["predict", str(run), "--set", "hosts.network=0.04x", "--workload", "ingest", "--json"]) == EXIT_DONE
     (found,) = Answer.model_validate_json(capsys.readouterr().out).predictions
     assert (found.binds.resource, found.next and found.next.resource) == ("network", "cpu")
     assert found.limit == pytest.approx(median(one.rates["ingest"] for one in narrow), rel=0.1)
+
+    # A group that kept up read each record once, and costs the broker something; what the link out carries, it carries for the group.
+    windows = known.seen["kafka"]
+    read = [one for one in windows if one.groups]
+    assert len(read) > len(windows) / 3
+    assert median(one.groups["ingest"] for one in read) == pytest.approx(1.0, abs=0.1)
+    assert main(["predict", str(run), "--groups", "1", "--workload", "ingest", "--json"]) == EXIT_DONE
+    (shared,) = Answer.model_validate_json(capsys.readouterr().out).predictions
+    closed = [one.rates["ingest"] for one in read if one.is_closed and one.is_whole]
+    assert shared.limit < now.limit
+    assert 1 / OFF_MAX < shared.limit / median(closed) < OFF_MAX
+    assert main(["show", str(run), "usage"]) == EXIT_DONE
+    assert "byte to a group" in capsys.readouterr().out
 
     would_tell = tmp_path / "tell.yaml"
     assert main(["predict", str(run), "--set", "ingest.compression=gzip", "--experiment", str(would_tell)]) == EXIT_REFUSED

@@ -401,7 +401,7 @@ def catalogue_check(own: Path = Path("machines.yaml"), *, as_json: Json = False)
 @app.command
 def size(*runs: Path, need: str, survive: str = "host", headroom: str = "30 %", retain: str | None = None,
          types: Annotated[list[str] | None, Parameter(name="--types")] = None, shared: str = "allow", far: Flag = False, speed: float = 1.0,
-         region: str | None = None, term: str = "on-demand", zones: int = 3, top: int = 10, own: Path | None = None,
+         region: str | None = None, term: str = "on-demand", zones: int = 3, top: int = 10, groups: str | None = None, own: Path | None = None,
          save: Path | None = None, figure: Path | None = None, as_json: Json = False) -> int:  # fmt: skip
     """Choose machines for a need: what carries it, with room and with one lost, by price; and why others do not.
 
@@ -435,6 +435,8 @@ def size(*runs: Path, need: str, survive: str = "host", headroom: str = "30 %", 
         Zones over which hosts are spread.
     top
         Plans to show.
+    groups
+        Consumer groups that read each record, e.g. 2, or ingest=2 of one workload.
     own
         A file of your own machines, which go first; by default machines.yaml, if there is one.
     save
@@ -445,7 +447,7 @@ def size(*runs: Path, need: str, survive: str = "host", headroom: str = "30 %", 
     from hydrotest.cli.commands.size import size
 
     return size(
-        runs, need, survive, headroom, retain, types or [], shared, far, speed, region, term, zones, top, own, save, figure, as_json
+        runs, need, survive, headroom, retain, types or [], shared, far, speed, region, term, zones, top, groups, own, save, figure, as_json
     )
 
 
@@ -501,7 +503,7 @@ def simulate(scenario: Path, *, model: list[Path] | None = None, duration: Annot
 
 @app.command
 def cost(run: Path | None = None, *, plan: int = 1, published: str | None = None, type: Annotated[list[str] | None, Parameter(name="--type")] = None,
-         disk: list[str] | None = None, region: str | None = None, term: str = "on-demand", load: str | None = None, zones: int = 1,
+         disk: list[str] | None = None, region: str | None = None, term: str = "on-demand", load: str | None = None, groups: str | None = None, zones: int = 1,
          hours: float = 730.0, own: Path | None = None, as_json: Json = False) -> int:  # fmt: skip
     """Show what machines cost: line by line, an hour, a month, and for a million operations.
 
@@ -523,6 +525,8 @@ def cost(run: Path | None = None, *, plan: int = 1, published: str | None = None
         on-demand, 1y, 3y or spot.
     load
         Rates at which a million operations and the traffic are counted, e.g. ingest=300K; if not given, those that the run found.
+    groups
+        Consumer groups that read each record, e.g. 2, or ingest=2 of one workload: what they read goes between zones, too.
     zones
         Zones over which hosts and clients are spread: traffic between them costs.
     hours
@@ -532,7 +536,7 @@ def cost(run: Path | None = None, *, plan: int = 1, published: str | None = None
     """
     from hydrotest.cli.commands.cost import cost
 
-    return cost(run, plan, published, type or [], disk or [], region, term, load, zones, hours, own, as_json)
+    return cost(run, plan, published, type or [], disk or [], region, term, load, groups, zones, hours, own, as_json)
 
 
 @app.command(end_of_options_delimiter="")
@@ -552,9 +556,9 @@ def compare(first: Path, second: Annotated[Path, Parameter(allow_leading_hyphen=
 
 @app.command
 def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set")] = None,
-            type: Annotated[list[str] | None, Parameter(name="--type")] = None, load: str | None = None, together: str | None = None,
-            workload: str | None = None, speed: float = 1.0, save: Path | None = None, experiment: Path | None = None, figure: Path | None = None,
-            as_json: Json = False) -> int:  # fmt: skip
+            type: Annotated[list[str] | None, Parameter(name="--type")] = None, load: str | None = None, groups: str | None = None,
+            together: str | None = None, workload: str | None = None, speed: float = 1.0, save: Path | None = None,
+            experiment: Path | None = None, figure: Path | None = None, as_json: Json = False) -> int:  # fmt: skip
     """Predict limits at loads, settings and machines that were not measured, and what would bind there, each with its error.
 
     Exit code 4: the runs do not say. Then an experiment is printed that would.
@@ -570,6 +574,8 @@ def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set"
         or by --speed.
     load
         Rates at which use and latency are shown, e.g. ingest=300K,store=2K; also what other systems on the same hosts do meanwhile.
+    groups
+        Consumer groups that read each record, e.g. 2, or ingest=2 of one workload; nobody if not given.
     together
         Workloads that are to run at once, e.g. ingest,store: at which share of their limits they can.
     workload
@@ -585,7 +591,7 @@ def predict(*runs: Path, set: Annotated[list[str] | None, Parameter(name="--set"
     """
     from hydrotest.cli.commands.predict import predict_
 
-    return predict_(runs, set or [], type or [], load, together, workload, speed, save, experiment, figure, as_json)
+    return predict_(runs, set or [], type or [], load, groups, together, workload, speed, save, experiment, figure, as_json)
 
 
 @app.command

@@ -123,6 +123,8 @@ class NoLatency(StrEnum):
     """Others are under load on the same hosts."""
     SCATTER = "scatter"
     """Levels that were left out were missed by too much."""
+    GROUPS = "groups"
+    """Consumer groups are to read its records: no latency was measured meanwhile."""
 
 
 class Percentile(Row):

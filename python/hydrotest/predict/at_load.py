@@ -35,6 +35,8 @@ def latency_of(
     if scene.speed != 1.0:
         # Lingers and links are as long as they were; which part of a latency is CPU is not known.
         return None, NoLatency.SETTING
+    if basis.groups:
+        return None, NoLatency.GROUPS
     timed = [point for point in basis.body.points if point.seen.percentiles]
     windows = list(_levels(basis, timed))
     if timed and not windows:

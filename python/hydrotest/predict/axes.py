@@ -26,6 +26,8 @@ class Reached:
     measured: Sequence[float]
     is_assumed: bool = False
     """Nobody has measured it where it is to hold: its error counts, though it is the same number."""
+    shift: float = 0.0
+    """More than what people call it: of what may be none, so that it is far from one by a factor."""
 
     @property
     def reach(self) -> float:
@@ -46,7 +48,13 @@ class Reached:
         """For the answer, with the error of its axis."""
         known = scores.of(self.axis)
         error = known.error * (2.0 if self.reach > FAR else 1.0)
-        return Moved(axis=self.axis, value=self.value, low=min(self.measured), high=max(self.measured), error=error, cases=known.cases)
+        return Moved(axis=self.axis, value=self.called, low=min(self.measured) - self.shift, high=max(self.measured) - self.shift, error=error,
+                     cases=known.cases)  # fmt: skip
+
+    @property
+    def called(self) -> float:
+        """As people call it."""
+        return self.value - self.shift
 
 
 def zone_of(numbers: Sequence[Reached]) -> Zone:

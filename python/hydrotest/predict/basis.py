@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hydrotest.analysis.demand.body import Body, Source, alike_to, body_of, differing
+from hydrotest.analysis.demand.body import Applied, Body, Source, alike_to, body_of, differing
 from hydrotest.analysis.demand.laws.base import Law
 from hydrotest.analysis.demand.windows import Ceilings, law_of
 from hydrotest.errors import BadInputError
@@ -19,10 +19,14 @@ from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
 from hydrotest.spec.workload import Workload
 
-BUDGET = "6 min"
+BUDGET_MIN = 6
+"""Minutes for each workload."""
 MEMORY_SHARE = 0.5
 """Of a host's memory that data may take so that reads still come from memory: the rest is the heap's, and of what is written."""
 CORES, NETWORK, DISK = "hosts.cores", "hosts.network", "hosts.disk"
+GROUPS = "groups"
+READERS_MAX = 2
+"""Of groups that nobody has measured so many are, at most: from there on each costs what the last one did."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,13 @@ class Basis:
     has: Ceilings
     """What each host would have."""
     numbers: Sequence[Reached]
+    groups: float = 0.0
+    """Consumer groups that read each of its records."""
+
+    @property
+    def applied(self) -> Applied:
+        """The workload on its hosts."""
+        return Applied(self.spec, self.hosts, self.body.ride, self.groups)
 
     @property
     def copies_needed(self) -> int:
@@ -73,8 +84,8 @@ def basis_of(runs: Sequence[Known], now: Asked, name: str) -> Basis | Refused:
     times = now.times.get(system, {})
     has = same[0].has[system].times(*(times.get(key, 1.0) for key in (*RESOURCES, MEMORY)))
     hosts = len(now.experiment.systems.present()[system].hosts)
-    found = Basis(name, spec, law, system, hosts, body, same[0], has, [])
-    return Basis(name, spec, law, system, hosts, body, same[0], has, _numbers(runs, found))
+    found = Basis(name, spec, law, system, hosts, body, same[0], has, [], now.groups.get(name, 0.0))
+    return replace(found, numbers=_numbers(runs, found))
 
 
 def _sources(runs: Sequence[Known], same: Sequence[Known], system: str) -> list[Source]:
@@ -97,6 +108,9 @@ def _numbers(runs: Sequence[Known], basis: Basis) -> list[Reached]:
     specs = [runs[run].experiment.workloads[key] for run, key in used]
     had = [len(runs[run].experiment.systems.present()[basis.system].hosts) for run, _ in used]
     found = [Reached(f"{basis.name}.{key}", axis(basis.spec), [axis(one) for one in specs]) for key, axis in basis.law.axes.numbers.items()]
+    if basis.law.has_groups:
+        read = [1.0 + point.seen.groups_of(name) for point in points for name in point.seen.rates]
+        found.append(Reached(f"{basis.name}.{GROUPS}", 1.0 + basis.groups, read, shift=1.0))
     found += [
         Reached(f"{basis.system}.hosts", basis.hosts, had),
         Reached(CORES, basis.has.cores, [point.seen.has.cores for point in points]),
@@ -115,7 +129,11 @@ def calibration(now: Asked, name: str) -> str | None:
     value = copy.deepcopy(parse_document(now.text, Path("experiment")).value)
     value["workloads"] = {key: one for key, one in value["workloads"].items() if key in (name, spec.source)}
     value["objectives"] = {key: one for key, one in value.get("objectives", {}).items() if key in (name, spec.source)}
-    value["tests"] = [{"isolated": [name]} if spec.is_job else {"calibrate": {"workloads": [name], "budget": BUDGET}}]
+    readers = [f"{name[:50]}-reader-{number + 1}" for number in range(min(READERS_MAX, round(now.groups.get(name, 0.0))))]
+    there = {"on": value["workloads"][name]["on"]} if "on" in value["workloads"][name] else {}
+    value["workloads"] |= {reader: {"kind": "kafka-consume", "reads": name, **there} for reader in readers}
+    measured = {"workloads": [name, *readers], "budget": f"{BUDGET_MIN * (1 + len(readers))} min"}
+    value["tests"] = [{"isolated": [name]} if spec.is_job else {"calibrate": measured}]
     value["name"] = f"calibrate-{name}"[:63]
     for key in ("published", "objectives"):
         if not value.get(key):

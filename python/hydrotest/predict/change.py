@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from hydrotest import units
+from hydrotest.analysis.demand.windows import law_of
 from hydrotest.errors import BadInputError
 from hydrotest.spec.dataflow import Dataflow
 from hydrotest.spec.lines import parse_document
@@ -20,6 +21,8 @@ from hydrotest.spec.load import experiment_of
 from hydrotest.spec.models import Experiment
 
 HOSTS, WORKERS = "hosts", "workers"
+EVERY = ""
+"""Stands for all of a kind: systems, or workloads."""
 RESOURCES, MEMORY = ("cores", "network", "disk"), "memory"
 """What a host has: what is used a second, in this order, and the rest."""
 EXAMPLE = "Write e.g. --set kafka.hosts=6, --set hosts.cores=2x, --set ingest.record_size=1KB."
@@ -68,6 +71,8 @@ class Asked:
     """By system, and by `driver_of` pipelines: how many times the `cores`, `network`, `disk` and `memory` its hosts have, of which one has
     least; what is not in it, once."""
     changes: Sequence[Change]
+    groups: Mapping[str, float] = field(default_factory=dict)
+    """By workload: consumer groups that read each of its records; none: nobody reads them meanwhile."""
 
 
 def driver_of(workload: str) -> str:
@@ -84,10 +89,16 @@ def read_change(text: str) -> Change:
 
 
 def asked(
-    experiment: Experiment, text: str, changes: Sequence[Change], file: Path, types: Mapping[str, OnType] = MappingProxyType({})
+    experiment: Experiment,
+    text: str,
+    changes: Sequence[Change],
+    file: Path,
+    types: Mapping[str, OnType] = MappingProxyType({}),
+    groups: Mapping[str, float] = MappingProxyType({}),
 ) -> Asked:
-    """The experiment with some settings changed, and with hosts of some systems on other `types` of machines. Raises `BadInputError`,
-    also for what the changed file would be refused for."""
+    """The experiment with some settings changed, with hosts of some systems on other `types` of machines, and with records that `groups`
+    read. Raises `BadInputError`, also for what the changed file would be refused for."""
+    groups = checked_groups(experiment, groups)
     if len({change.axis for change in changes}) < len(changes):
         raise BadInputError("a setting is changed twice", "Give each `--set` once.")
     value = copy.deepcopy(parse_document(text, file).value)
@@ -117,7 +128,24 @@ def asked(
         name: {key: min((times.get(host, {}).get(key, 1.0) for host in hosts), default=1.0) for key in (*RESOURCES, MEMORY)}
         for name, hosts in working.items()
     }
-    return Asked(changed, written, least, tuple(changes))
+    return Asked(changed, written, least, tuple(changes), groups)
+
+
+def checked_groups(experiment: Experiment, groups: Mapping[str, float]) -> dict[str, float]:
+    """Consumer groups by workload, where `EVERY` may stand for all that write records. Raises `BadInputError` for workloads whose records
+    no group can read, and for numbers that cannot be."""
+    readable = [name for name, spec in experiment.workloads.items() if (law := law_of(spec.kind)) is not None and law.has_groups]
+    wanted = dict.fromkeys(readable, groups[EVERY]) if readable and EVERY in groups else dict(groups)
+    for name, count in wanted.items():
+        if name not in readable:
+            what = "nothing is known of groups that read it" if name in experiment.workloads else "there is no such workload"
+            raise BadInputError(
+                f"--groups {name or f'{count:g}'}: {what}",
+                f"Name a workload that writes to Kafka: {', '.join(readable) or 'the run has none'}.",
+            )
+        if count < 0 or count != round(count):
+            raise BadInputError(f"--groups {name}={count:g}: that is no number of groups", f"Write a whole number, e.g. --groups {name}=2.")
+    return wanted
 
 
 class _Dumper(yaml.SafeDumper):

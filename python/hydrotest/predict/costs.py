@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from hydrotest.analysis.demand.laws.base import Load
 from hydrotest.analysis.demand.windows import law_of
 from hydrotest.catalogue.cost import HOURS, AtRate, Cost, Line, Wanted, cost_of, disk_lines, has_traffic_price, machine_line, traffic_line
 from hydrotest.catalogue.machine import Machine
 from hydrotest.errors import BadInputError
+from hydrotest.predict.change import checked_groups
 from hydrotest.predict.plan import Size
 from hydrotest.predict.saved import read_saved
 from hydrotest.spec.load import load_experiment
@@ -33,12 +35,15 @@ class Bill:
     """Operations a second, by workload."""
     zones: int = 1
     hours: float = HOURS
+    groups: Mapping[str, float] = field(default_factory=dict)
+    """Consumer groups that read each record of a workload."""
 
 
 def run_cost(path: Path, bill: Bill) -> Cost:
     """The hosts of its systems, as machines. Raises `BadInputError`."""
     folder = RunFolder.open(path)
     experiment, _ = load_experiment(path / layout.EXPERIMENT, opens_files=False)
+    bill = replace(bill, groups=checked_groups(experiment, bill.groups))
     systems = experiment.systems.present()
     for name in [*bill.types, *bill.disks]:
         if name not in systems:
@@ -123,31 +128,41 @@ def _traffic(experiment: Experiment, bill: Bill, workload: str, rate: float) -> 
     if machine is None:
         return None
     hosts = len(experiment.systems.present()[spec.presses_on or ""].hosts)
-    lines = zone_lines(machine.provider, {workload: (spec, rate)}, hosts, bill.zones, bill.wanted)
+    lines = zone_lines(machine.provider, {workload: Moving(spec, rate, bill.groups.get(workload, 0.0))}, hosts, bill.zones, bill.wanted)
     return lines[0] if lines else None
 
 
-def zone_lines(provider: str, loads: Mapping[str, tuple[Workload, float]], hosts: int, zones: int, wanted: Wanted) -> list[Line] | None:
+class Moving(NamedTuple):
+    """A workload at a rate."""
+
+    spec: Workload
+    rate: float
+    groups: float = 0.0
+    """Consumer groups that read each record, of which members are in every zone and read from leaders."""
+
+
+def zone_lines(provider: str, loads: Mapping[str, Moving], hosts: int, zones: int, wanted: Wanted) -> list[Line] | None:
     """Traffic between zones of each workload at its rate, on so many hosts; none in one zone. None where its price is not known."""
     if zones < 2:
         return []
     if not has_traffic_price(provider, wanted):
         return None
-    found = {name: traffic_line(provider, between_zones(spec, rate, hosts, zones)) for name, (spec, rate) in loads.items()}
+    found = {name: traffic_line(provider, between_zones(load, hosts, zones)) for name, load in loads.items()}
     return [line.model_copy(update={"what": f"{line.what}, {name}"}) for name, line in found.items() if line is not None]
 
 
-def between_zones(spec: Workload, rate: float, hosts: int, zones: int) -> float:
-    """Payload bytes a second that go from zone to zone: of clients to hosts in any zone, and of copies, of which each is in a zone of its own
-    as far as there are zones."""
+def between_zones(load: Moving, hosts: int, zones: int) -> float:
+    """Payload bytes a second that go from zone to zone: of clients to hosts in any zone, of those to groups, and of copies, of which each
+    is in a zone of its own as far as there are zones."""
+    spec = load.spec
     law = law_of(spec.kind)
     if law is None:
         return 0.0
-    work = law.work(spec, Load(rate, True, hosts))
-    clients = rate * spec.operation_bytes
-    inside = max(0.0, ((work.into + work.out) * hosts - clients) / 2)
+    work = law.work(spec, Load(load.rate, True, hosts, groups=load.groups))
+    # What goes from host to host goes out of one and into another.
+    inside = (work.into + work.out - work.clients) / 2
     # Copies are spread evenly: of all pairs of two copies, the share of those in two zones.
     each = [spec.copies // zones + (zone < spec.copies % zones) for zone in range(zones)]
     pairs = spec.copies * (spec.copies - 1)
     elsewhere = 1.0 if not pairs else 1 - sum(count * (count - 1) for count in each) / pairs
-    return clients * (zones - 1) / zones + inside * elsewhere
+    return hosts * (work.clients * (zones - 1) / zones + inside * elsewhere)

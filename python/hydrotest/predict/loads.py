@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hydrotest.analysis.demand.body import Applied
 from hydrotest.predict.answer import Use
 from hydrotest.predict.basis import Basis
 from hydrotest.predict.capacity import Scene
@@ -42,7 +41,7 @@ def _of_systems(now: Asked, bases: Mapping[str, Basis], system: str, loads: Mapp
 def demand(basis: Basis, loads: Mapping[str, float]) -> float:
     """Cores that a workload's operations need on each host at the rate that is asked for, apart from what is fixed."""
     rate = loads.get(basis.name, 0.0)
-    work = Applied(basis.spec, basis.hosts, basis.body.ride).work(rate, is_closed=False, on_busiest=True)
+    work = basis.applied.work(rate, is_closed=False, on_busiest=True)
     return basis.body.demands.cores(work.drivers) - basis.body.demands.fixed if rate > 0 else 0.0
 
 
@@ -68,7 +67,7 @@ def at_loads(now: Asked, bases: Mapping[str, Basis], system: str, loads: Mapping
     if not own:
         return []
     others = _of_systems(now, bases, system, loads) / speed
-    each = [Scene(one.body, Applied(one.spec, one.hosts, one.body.ride), one.has, False, one.body.full, 0.0, speed).uses(
+    each = [Scene(one.body, one.applied, one.has, False, one.body.full, 0.0, speed).uses(
         loads[one.name]) for one in own]  # fmt: skip
     fixed = max(one.body.demands.fixed for one in own) / speed
     totals = []

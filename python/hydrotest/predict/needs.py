@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hydrotest.analysis.demand.body import Applied
 from hydrotest.catalogue.cost import (
     Wanted,
 )
@@ -46,6 +45,8 @@ class Ask:
     """Of a vCPU, as a multiple of a core that was measured."""
     top: int = 10
     """At most `TOP_MAX`."""
+    groups: Mapping[str, float] = field(default_factory=dict)
+    """Consumer groups that read each record of a workload."""
 
 
 class Needs(NamedTuple):
@@ -122,7 +123,7 @@ def _need(bases: Sequence[Basis], rates: Mapping[str, float], ask: Ask, hosts: i
     for one in bases:
         rate, body = rates[one.name], one.body
         # On fewer hosts than copies each has one: the others wait until there are more again.
-        applied = Applied.on(one.spec, hosts, body.ride)
+        applied = one.applied.on(hosts)
         work = applied.work(rate, is_closed=False, on_busiest=True)
         unknown = unknown or inseparable(body, work.drivers) is not None
         cores += body.demands.cores(work.drivers) - body.demands.fixed

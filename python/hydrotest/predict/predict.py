@@ -17,9 +17,9 @@ from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.predict.answer import OBJECTIVE, SATURATED, Answer, Capacity, Job, Moved, Prediction, Refused, Together, Why, Zone
 from hydrotest.predict.at_load import latency_of
 from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond, combined, zone_of
-from hydrotest.predict.basis import DISK, MEMORY_SHARE, NETWORK, Basis, basis_of, calibration
+from hydrotest.predict.basis import DISK, GROUPS, MEMORY_SHARE, NETWORK, Basis, basis_of, calibration
 from hydrotest.predict.capacity import Scene, twice
-from hydrotest.predict.change import Asked, Change, asked
+from hydrotest.predict.change import EVERY, Asked, Change, asked
 from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, WIDE_MAX, inseparable, is_cpu_bound_known, no_fit
 from hydrotest.predict.jobs import job_answers
 from hydrotest.predict.known import Known, read_known
@@ -36,8 +36,6 @@ from hydrotest.spec.spark import SparkPerf
 from hydrotest.store import layout
 from hydrotest.verdicts.figures import Resource
 
-EVERY = ""
-"""Stands for all systems."""
 SPEED_AXIS = "speed"
 CAPACITIES_MAX = 24
 """Numbers of hosts of which the limit is shown, about."""
@@ -56,6 +54,8 @@ class Question:
     """Workloads that are to run at once: at which share of their limits?"""
     types: Mapping[str, Machine] = field(default_factory=dict)
     """Machines that the hosts of a system would be, by system; `EVERY`: of all that were measured."""
+    groups: Mapping[str, float] = field(default_factory=dict)
+    """Consumer groups that read each record of a workload."""
     workloads: Sequence[str] = ()
     """Workloads and jobs whose answers are wanted; none: all."""
 
@@ -80,7 +80,8 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
     first = runs[0]
     types = dict.fromkeys(first.has, question.types[EVERY]) if EVERY in question.types else question.types
     question = replace(question, types=types)
-    now = asked(first.experiment, first.text, question.changes, first.path / layout.EXPERIMENT, on_types(first, question.types))
+    now = asked(first.experiment, first.text, question.changes, first.path / layout.EXPERIMENT, on_types(first, question.types),
+                question.groups)  # fmt: skip
     given, question = question.types, replace(question, types=with_neighbours(first.experiment, question.types))
     pipelines = [name for name, _ in now.experiment.workloads_of(Dataflow)]
     rated = [name for name, spec in now.experiment.workloads.items() if narrowed(spec, SparkPerf) is None and name not in pipelines]
@@ -127,7 +128,8 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
     refused = [one for one in [*answers, *jobs] if isinstance(one, Refused)]
     return Answer(
         version=__version__, runs=[str(run.path) for run in runs], unused=[str(run.path) for at, run in enumerate(runs) if at not in used],
-        changes={one.axis: one.value for one in question.changes} | {f"{system}.type": one.full_name for system, one in given.items()},
+        changes={one.axis: one.value for one in question.changes} | {f"{system}.type": one.full_name for system, one in given.items()}
+        | {f"{name}.{GROUPS}": f"{count:g}" for name, count in now.groups.items() if count},
         not_known={one.full_name: lacking for one in given.values() if (lacking := not_known(one))}, speed=question.speed, loads=dict(question.loads),
         asked=list(question.workloads),
         predictions=[one for one in answers if isinstance(one, Prediction)], refused=refused,
@@ -179,7 +181,7 @@ def _predict(
     is_wide = low <= 0 or high > WIDE_MAX * low
     if is_wide and by == SATURATED and measured and not moved and not scene.others_cores:
         # The law separates too little; but this is what was measured, and its own windows show how far it may be off.
-        rates = [point.seen.rates[basis.name] for point in body.closed if set(point.seen.rates) == {basis.name}]
+        rates = _closed_rates(basis, round(basis.groups))
         half = combined([math.log1p(CPU_ONLY), math.log(max(rates) / min(rates)) / 2])
         low, high = limit * math.exp(-half), limit * math.exp(half)
     if low <= 0 or high > WIDE_MAX * low:
@@ -196,7 +198,7 @@ def _predict(
         prices=scene.prices() if is_more_known else [], twice=twice(scene) if is_more_known else None,
         capacity=list(_capacities(scene, basis, question, law, scores)),
         moved=moved, is_soft=body.is_soft, unsettled=_unsettled(runs, body), drift=body.drift, windows=body.demands.windows, fit_error=body.demands.error,
-        latency=latency, no_latency=no_latency, at={one.axis: one.value for one in basis.numbers}, alike=_alike(basis),
+        latency=latency, no_latency=no_latency, at={one.axis: one.called for one in basis.numbers}, alike=_alike(basis),
     )  # fmt: skip
 
 
@@ -276,7 +278,7 @@ def _alike(basis: Basis) -> dict[str, str]:
 def _scene(basis: Basis, others_cores: float, question: Question) -> tuple[Scene, float | None, str]:
     """The workload on its hosts as they would be, the limit that was measured, and of which kind that is."""
     body, first = basis.body, basis.first
-    applied = Applied(basis.spec, basis.hosts, body.ride)
+    applied = basis.applied
     objective, original = first.limits.get(basis.name), first.experiment.workloads.get(basis.name)
     if objective is not None and original is not None:
         hosts = len(first.experiment.systems.present()[basis.system].hosts)
@@ -287,5 +289,12 @@ def _scene(basis: Basis, others_cores: float, question: Question) -> tuple[Scene
         if is_by_bytes or share[Resource.CPU] >= NEEDED_MIN * body.full:
             full = body.full if is_by_bytes else min(body.full, share[Resource.CPU])
             return Scene(body, applied, basis.has, False, full, others_cores, question.speed), objective, OBJECTIVE
-    rates = [point.seen.rates[basis.name] for point in body.closed if set(point.seen.rates) == {basis.name} and not point.seen.run]
+    rates = _closed_rates(basis, round(basis.groups), first_only=True) or _closed_rates(basis, 0, first_only=True)
     return Scene(body, applied, basis.has, True, body.full, others_cores, question.speed), median(rates) if rates else None, SATURATED
+
+
+def _closed_rates(basis: Basis, groups: int, *, first_only: bool = False) -> list[float]:
+    """Rates of the workload alone without a rate limit, with all that its hosts have, while so many groups read it; `first_only`: of the
+    first run."""
+    return [point.seen.rates[basis.name] for point in basis.body.closed if set(point.seen.rates) == {basis.name}
+            and point.seen.groups_of(basis.name) == groups and not (first_only and point.seen.run)]  # fmt: skip

@@ -13,7 +13,7 @@ from hydrotest.analysis.demand.windows import law_of
 from hydrotest.errors import BadInputError
 from hydrotest.predict.answer import OBJECTIVE, Answer, Job, Prediction
 from hydrotest.predict.at_load import AXIS as LATENCY
-from hydrotest.predict.basis import CORES
+from hydrotest.predict.basis import CORES, GROUPS
 from hydrotest.predict.jobs import CORES_OF_WORKERS, SLOTS, settings
 from hydrotest.predict.known import Known, read_known
 from hydrotest.predict.piped import numbers_of, settings_of
@@ -85,7 +85,10 @@ def _differs(one: Prediction, known: Known) -> str | None:
 
 
 def _scored(one: Prediction, known: Known) -> Scored | None:
-    measured = known.limits.get(one.workload) if one.by == OBJECTIVE else median(_closed_rates(known, one.workload) or [0.0])
+    groups = round(one.at.get(f"{one.workload}.{GROUPS}", 0.0))
+    # A limit at an objective is searched while nobody reads.
+    at_objective = None if groups else known.limits.get(one.workload)
+    measured = at_objective if one.by == OBJECTIVE else median(_closed_rates(known, one.workload, groups) or [0.0])
     if not measured:
         return None
     error = math.log(measured / one.limit)
@@ -129,6 +132,6 @@ def _share(answer: Answer, known: Known, same: Sequence[Prediction]) -> Scored |
     return _row(", ".join(found.workloads), TOGETHER, "", found.share, found.low, found.high, known.share, [TOGETHER])
 
 
-def _closed_rates(known: Known, workload: str) -> Sequence[float]:
+def _closed_rates(known: Known, workload: str, groups: int) -> Sequence[float]:
     return [seen.rates[workload] for windows in known.seen.values() for seen in windows
-            if seen.is_closed and seen.is_whole and set(seen.rates) == {workload}]  # fmt: skip
+            if seen.is_closed and seen.is_whole and set(seen.rates) == {workload} and seen.groups_of(workload) == groups]  # fmt: skip

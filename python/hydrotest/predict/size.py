@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hydrotest import __version__
-from hydrotest.analysis.demand.body import Applied
 from hydrotest.catalogue.cost import HOURS, Line
 from hydrotest.errors import BadInputError
 from hydrotest.predict.answer import Refused, Why
 from hydrotest.predict.basis import Basis, basis_of, calibration
 from hydrotest.predict.carry import parts_of, rejected_of
 from hydrotest.predict.change import Asked, asked
-from hydrotest.predict.costs import zone_lines
+from hydrotest.predict.costs import Moving, zone_lines
 from hydrotest.predict.gates import Gate, inseparable, is_cpu_bound_known, no_fit
 from hydrotest.predict.known import Known
 from hydrotest.predict.needs import Ask, on_same_hosts, sized_of
@@ -35,7 +34,7 @@ class TooFewCopiesError(BadInputError):
 
 def size(runs: Sequence[Known], ask: Ask) -> Size:
     """Plans by price, what was rejected though it would cost less, and where the ranking turns. Raises `BadInputError`."""
-    now = asked(runs[0].experiment, runs[0].text, [], runs[0].path / layout.EXPERIMENT)
+    now = _now(runs, ask)
     bases, refused = _bases(runs, now, ask.needs)
     if refused:
         return Size(version=__version__, runs=[str(run.path) for run in runs], needs=dict(ask.needs), headroom=ask.headroom, lost=ask.lost,
@@ -54,12 +53,16 @@ def size(runs: Sequence[Known], ask: Ask) -> Size:
 
 def cheapest(runs: Sequence[Known], ask: Ask) -> Plan | None:
     """The cheapest plan alone; None where a law does not bear the need, or no machine carries it. Raises `BadInputError`."""
-    bases, refused = _bases(runs, asked(runs[0].experiment, runs[0].text, [], runs[0].path / layout.EXPERIMENT), ask.needs)
+    bases, refused = _bases(runs, _now(runs, ask), ask.needs)
     if refused:
         return None
     _check(bases, ask)
     plans, _ = _plans(bases, ask, with_rejected=False)
     return plans[0] if plans else None
+
+
+def _now(runs: Sequence[Known], ask: Ask) -> Asked:
+    return asked(runs[0].experiment, runs[0].text, [], runs[0].path / layout.EXPERIMENT, groups=ask.groups)
 
 
 def _bases(runs: Sequence[Known], now: Asked, needs: Mapping[str, float]) -> tuple[list[Basis], list[Refused]]:
@@ -94,7 +97,7 @@ def _gate(basis: Basis, rate: float) -> Gate | None:
         return gate
     if not is_cpu_bound_known(basis.body):
         return Gate(Why.NOT_BOUND, [basis.system])
-    return inseparable(basis.body, Applied(basis.spec, basis.hosts, basis.body.ride).work(rate, is_closed=False).drivers)
+    return inseparable(basis.body, basis.applied.work(rate, is_closed=False).drivers)
 
 
 def _check(bases: Sequence[Basis], ask: Ask) -> None:
@@ -150,7 +153,7 @@ def _with_traffic(plan: Plan, bases: Sequence[Basis], ask: Ask) -> Plan:
     lines: list[Line] = []
     is_known = True
     for part in plan.parts:
-        there = {one.name: (one.spec, ask.needs[one.name]) for one in bases if one.system in part.systems}
+        there = {one.name: Moving(one.spec, ask.needs[one.name], one.groups) for one in bases if one.system in part.systems}
         found = zone_lines(part.machine.partition("/")[0], there, part.count, ask.zones, ask.wanted)
         is_known = is_known and found is not None
         lines += found or []

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from hydrotest.analysis.demand.body import Applied
 from hydrotest.errors import BadInputError
 from hydrotest.predict.answer import Prediction, Refused, Together
 from hydrotest.predict.axes import combined
@@ -54,7 +53,7 @@ class _Hosts:
         return found
 
     def _scene(self, one: Basis) -> Scene:
-        return Scene(one.body, Applied(one.spec, one.hosts, one.body.ride), one.has, False, self.full[one.name], 0.0, self.speed)
+        return Scene(one.body, one.applied, one.has, False, self.full[one.name], 0.0, self.speed)
 
 
 def together(now: Asked, bases: Mapping[str, Basis], answers: Sequence[Prediction | Refused], names: Sequence[str], speed: float,

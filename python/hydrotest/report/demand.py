@@ -31,7 +31,8 @@ def _interval(estimate: Estimate, digits: int, scale: float = 1.0) -> str:
 
 SINGLE = {
     "requests": "request", "batches": "batch", "records": "record", "bytes": "byte", "copied requests": "copied request",
-    "copied bytes": "copied byte", "reads": "read", "writes": "write", "replica reads": "replica read", "replica writes": "replica write",
+    "copied bytes": "copied byte", "served requests": "request of a group", "served bytes": "byte to a group", "reads": "read", "writes": "write",
+    "replica reads": "replica read", "replica writes": "replica write",
     "remote reads": "remote read", "remote writes": "remote write", "read bytes": "read byte", "written bytes": "written byte",
     "reads while writing": "read while rows are written",
 }  # fmt: skip

@@ -231,6 +231,9 @@ class KafkaGroup(Workload):
                                "Take another one, or set group.min.session.timeout.ms or group.max.session.timeout.ms under `config` of kafka.")  # fmt: skip
 
     def refusal(self, name: str, test: str) -> Refusal | None:
-        if test in ("combined", "fault", "soak"):
+        if test in ("combined", "fault", "soak", "calibrate"):
             return None
-        return f"{name} has no limit of its own: it follows {self.reads}", "Use it in `combined`, `fault` or `soak`, next to it."
+        return (
+            f"{name} has no limit of its own: it follows {self.reads}",
+            "Use it in `calibrate`, `combined`, `fault` or `soak`, next to it.",
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Any
 
@@ -56,11 +56,13 @@ class Applied:
     spec: Workload
     hosts: int
     ride: Ride
+    groups: float = 0.0
+    """Consumer groups that read each of its records."""
 
-    @classmethod
-    def on(cls, spec: Workload, hosts: int, ride: Ride) -> Applied:
+    def on(self, hosts: int) -> Applied:
         """On so many hosts: on fewer than there are copies each has one."""
-        return cls(spec if spec.copies <= hosts else spec.model_copy(update={"replication": hosts}), hosts, ride)
+        spec = self.spec if self.spec.copies <= hosts else self.spec.model_copy(update={"replication": hosts})
+        return replace(self, spec=spec, hosts=hosts)
 
     @property
     def law(self) -> Law:
@@ -71,7 +73,7 @@ class Applied:
 
     def work(self, rate: float, *, is_closed: bool, on_busiest: bool = False) -> Work:
         """What a rate makes each host do, on average; or the busiest one."""
-        return self.law.work(self.spec, Load(rate, is_closed, self.hosts, on_busiest, self.ride.on(self.hosts)))
+        return self.law.work(self.spec, Load(rate, is_closed, self.hosts, on_busiest, self.ride.on(self.hosts), self.groups))
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,8 @@ def _observations(points: Sequence[Point]) -> Iterator[Observation]:
         seen = point.seen
         if seen.is_closed:
             has = (round(seen.has.cores, 3), round(seen.has.link or 0.0, -5), round(seen.has.disk or 0.0, -5))
-            alike[seen.run, *sorted(seen.rates), *has].append(point)
+            read = sorted((name, seen.groups_of(name)) for name in seen.groups)
+            alike[seen.run, *sorted(seen.rates), *has, *read].append(point)
         else:
             yield _observation(point)
     for number, group in enumerate(alike.values(), 1):
@@ -199,7 +202,8 @@ def _work(source: Source, seen: Seen, ride: Ride, *, on_busiest: bool = False) -
     drivers: dict[str, float] = defaultdict(float)
     into = out = written = 0.0
     for name, rate in seen.rates.items():
-        one = Applied(source.workloads[name], source.hosts, ride).work(rate, is_closed=seen.is_closed, on_busiest=on_busiest)
+        groups = seen.groups.get(name, 0.0)
+        one = Applied(source.workloads[name], source.hosts, ride, groups).work(rate, is_closed=seen.is_closed, on_busiest=on_busiest)
         for driver, value in one.drivers.items():
             drivers[driver] += value
         into, out, written = into + one.into, out + one.out, written + one.written
@@ -210,7 +214,7 @@ def _ride(chosen: Sequence[tuple[Source, Seen]]) -> Ride:
     """From windows without a rate limit, of one workload, in which requests were counted."""
     found: dict[int, list[float]] = defaultdict(list)
     for source, seen in chosen:
-        if not seen.is_closed or not seen.is_whole or seen.requests is None or len(seen.rates) != 1:
+        if not seen.is_closed or not seen.is_whole or seen.requests is None or len(seen.rates) != 1 or seen.groups:
             continue
         (name, rate), hosts = next(iter(seen.rates.items())), source.hosts
         spec = source.workloads[name]
@@ -231,26 +235,26 @@ def _factor(points: Sequence[Point], of: Callable[[Any, Work], tuple[float, floa
 
 def _softness(chosen: Sequence[tuple[Source, Seen]]) -> float:
     """The most by which windows by schedule, which held it, use more of the CPU than the same workload's rate is of its rate without one."""
-    closed: dict[tuple[int, str], list[float]] = defaultdict(list)
+    closed: dict[tuple[int, str, int], list[float]] = defaultdict(list)
     for _, seen in chosen:
         if seen.is_closed and seen.is_whole and len(seen.rates) == 1:
             ((name, rate),) = seen.rates.items()
-            closed[seen.run, name].append(rate)
+            closed[seen.run, name, seen.groups_of(name)].append(rate)
     beyond = [
-        min(1.0, seen.used.cores / seen.has.cores) - rate / median(closed[seen.run, name])
+        min(1.0, seen.used.cores / seen.has.cores) - rate / median(closed[seen.run, name, seen.groups_of(name)])
         for _, seen in chosen if not seen.is_closed and len(seen.rates) == 1
-        for name, rate in seen.rates.items() if (seen.run, name) in closed
+        for name, rate in seen.rates.items() if (seen.run, name, seen.groups_of(name)) in closed
     ]  # fmt: skip
     return max(beyond, default=0.0)
 
 
 def _drift(chosen: Sequence[tuple[Source, Seen]]) -> float:
     """Between trials without a rate limit, with all that hosts have, of the same workload: a system that still warms up gets faster."""
-    rates: dict[tuple[int, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    rates: dict[tuple[int, str, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for _, seen in chosen:
         if seen.is_closed and seen.is_whole and len(seen.rates) == 1:
             ((name, rate),) = seen.rates.items()
-            rates[seen.run, name][seen.trial].append(rate)
+            rates[seen.run, name, seen.groups_of(name)][seen.trial].append(rate)
     ends = [(fmean(trials[min(trials)]), fmean(trials[max(trials)])) for trials in rates.values() if len(trials) > 1]
     return max((abs(math.log(last / first)) for first, last in ends), default=0.0)
 

@@ -89,6 +89,12 @@ class Seen:
     """Requests a second to each host, where they were counted."""
     percentiles: Mapping[str, float] = field(default_factory=dict)
     """Response times, milliseconds, of one workload by schedule on hosts with whole cores: quotas make latencies of their own."""
+    groups: Mapping[str, float] = field(default_factory=dict)
+    """How many times each record was read meanwhile, of workloads whose records were: as many as groups that kept up."""
+
+    def groups_of(self, workload: str) -> int:
+        """Consumer groups that read a workload's records, to the nearest."""
+        return round(self.groups.get(workload, 0.0))
 
 
 def law_of(kind: str) -> Law | None:
@@ -142,9 +148,11 @@ def _windows(folder: RunFolder, index: int, experiment: Experiment, system: str,
         for turn, begin, end, rate in turns_of(folder, trial, name):
             given = has.times(**{TIMES[turn.resource]: turn.given}) if turn.resource is not None else has
             is_apart = is_timed and not shares_machine(experiment, system, name)
-            timed = _percentiles(folder, trial, name, begin, end) if is_apart and not is_closed else {}
+            readers = [load.workload for load in trial.loads[1:]]
+            served = sum(Measured.read(folder, trial, one).progress.rate(begin, end) or 0.0 for one in readers)
+            timed = _percentiles(folder, trial, name, begin, end) if is_apart and not is_closed and not readers else {}
             for seen in _seen(folder, index, trial, hosts, system, (begin, end), {name: rate}, is_closed, given, not turn.hosts, is_shared):
-                yield replace(seen, percentiles=timed)
+                yield replace(seen, percentiles=timed, groups={name: served / rate} if readers else {})
     for trial in measured_trials(list(trials)):
         loads = [load for load in trial.loads if load.workload in own and load.outcome is not None and load.is_generated]
         if not loads or trial.purpose not in AT_A_LEVEL or trial.tenancy == "combined" or _is_counted_in_flight(experiment, trial):
@@ -153,12 +161,19 @@ def _windows(folder: RunFolder, index: int, experiment: Experiment, system: str,
         if any(one.errors or (one.offered or 0.0) * ABANDONED > one.achieved for one in measured):
             continue
         window = max(one.start_s for one in measured), min(one.end_s for one in measured)
-        rates = {one.load.workload: one.achieved for one in measured}
+        achieved = {one.load.workload: one.achieved for one in measured}
+        rates = {name: rate for name, rate in achieved.items() if experiment.workloads[name].source is None}
+        read: dict[str, float] = defaultdict(float)
+        for name in achieved.keys() - rates.keys():
+            read[experiment.workloads[name].source or name] += achieved[name]
+        if not read.keys() <= rates.keys() or 0.0 in rates.values():
+            continue  # what was there before is read: that is another load than to read what comes
+        groups = {name: rate / rates[name] for name, rate in read.items()}
         is_closed = loads[0].offered is None
         is_apart = is_timed and len(loads) == 1 and not shares_machine(experiment, system, loads[0].workload)
         timed = _percentiles(folder, trial, loads[0].workload, *window) if is_apart and not is_closed else {}
         for seen in _seen(folder, index, trial, hosts, system, window, rates, is_closed, has, True, is_shared):
-            yield replace(seen, percentiles=timed)
+            yield replace(seen, percentiles=timed, groups=groups)
 
 
 def shares_machine(experiment: Experiment, system: str, workload: str) -> bool:

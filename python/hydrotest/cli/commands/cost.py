@@ -13,7 +13,7 @@ from hydrotest.catalogue.machine import TERMS
 from hydrotest.catalogue.machines import found, machines
 from hydrotest.catalogue.published_costs import published_costs
 from hydrotest.cli.commands.catalogue import warn_of_age
-from hydrotest.cli.commands.predict import loads
+from hydrotest.cli.commands.predict import groups_of, loads
 from hydrotest.cli.output import out_console, print_json
 from hydrotest.errors import EXIT_DONE, BadInputError
 from hydrotest.predict.costs import Bill, lacks_traffic, plan_cost, run_cost
@@ -27,7 +27,7 @@ EXAMPLE = (
 
 
 def cost(run: Path | None, plan: int, published: str | None, types: Sequence[str], disks: Sequence[str], region: str | None, term: str, load: str | None,
-         zones: int, hours: float, own: Path | None, as_json: bool) -> int:  # fmt: skip
+         groups: str | None, zones: int, hours: float, own: Path | None, as_json: bool) -> int:  # fmt: skip
     """Prints lines and sums."""
     if (run is None) == (published is None):
         raise BadInputError("a run is needed, or plans, or --published", EXAMPLE)
@@ -45,14 +45,22 @@ def cost(run: Path | None, plan: int, published: str | None, types: Sequence[str
     costs: list[Cost]
     missing: list[str] = []
     if published is not None:
-        if types or disks or load is not None or own is not None or (term, zones, hours) != (Wanted().term, 1, HOURS):
+        if types or disks or load is not None or groups is not None or own is not None or (term, zones, hours) != (Wanted().term, 1, HOURS):
             raise BadInputError(
                 "only --region goes with --published", "Leave the others out: published results have machines and hours of their own."
             )
         costs = published_costs(None if published == EVERY else published, region)
     elif has_plans:
         assert run is not None
-        if types or disks or load is not None or own is not None or region is not None or (term, zones) != (Wanted().term, 1):
+        if (
+            types
+            or disks
+            or load is not None
+            or groups is not None
+            or own is not None
+            or region is not None
+            or (term, zones) != (Wanted().term, 1)
+        ):
             raise BadInputError("only --plan and --hours go with plans", "Leave the others out: `hydrotest size` has chosen by them.")
         of_plan, has_traffic = plan_cost(run, plan, hours)
         costs = [of_plan]
@@ -62,7 +70,7 @@ def cost(run: Path | None, plan: int, published: str | None, types: Sequence[str
         there = machines(own)
         chosen = {name: found(value, there) for name, value in _pairs(types, "type", "kafka=aws/m7i.xlarge", str).items()}
         sizes = _pairs(disks, "disk", "kafka=500GB", lambda text: float(units.size_bytes(text)))
-        bill = Bill(chosen, Wanted(region, term), sizes, loads(load), zones, hours)
+        bill = Bill(chosen, Wanted(region, term), sizes, loads(load), zones, hours, groups_of(groups))
         costs = [run_cost(run, bill)]
         missing += [TRAFFIC] if lacks_traffic(bill) or (zones > 1 and not costs[0].millions) else []
     count = sum(round(line.count) for one in costs for line in one.lines if line.unit == "machine")

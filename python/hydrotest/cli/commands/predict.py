@@ -14,8 +14,8 @@ from hydrotest.cli.experiment import load_for_here
 from hydrotest.cli.output import err_console, out_console, print_json
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, EXIT_REFUSED, BadInputError, shaped
 from hydrotest.predict.answer import Answer
-from hydrotest.predict.change import read_change
-from hydrotest.predict.predict import EVERY, Question, predict
+from hydrotest.predict.change import EVERY, read_change
+from hydrotest.predict.predict import Question, predict
 from hydrotest.predict.score import read_prediction, score
 from hydrotest.predict.scores import add_score, read_scores
 from hydrotest.report.figures.alone import capacity_page
@@ -27,8 +27,8 @@ from hydrotest.store.folder import write_whole
 LOADS = "Write e.g. --load ingest=300K,store=2K."
 
 
-def predict_(runs: Sequence[Path], changes: Sequence[str], types: Sequence[str], load: str | None, together: str | None, workload: str | None, speed: float,
-             save: Path | None, experiment: Path | None, figure: Path | None, as_json: bool) -> int:  # fmt: skip
+def predict_(runs: Sequence[Path], changes: Sequence[str], types: Sequence[str], load: str | None, groups: str | None, together: str | None,
+             workload: str | None, speed: float, save: Path | None, experiment: Path | None, figure: Path | None, as_json: bool) -> int:  # fmt: skip
     """Prints what would bind, and where; 4 if nothing can be said of a workload that the question is about."""
     if not runs:
         raise BadInputError("there is nothing to predict from", "Name the folder of a run, best of one with a `calibrate` test.")
@@ -38,7 +38,9 @@ def predict_(runs: Sequence[Path], changes: Sequence[str], types: Sequence[str],
     check_writable(experiment, "experiment")
     check_writable(figure, "figure")
     scores = read_scores()
-    question = Question([read_change(one) for one in changes], loads(load), speed, _names(together), _types(types), _names(workload))
+    question = Question(
+        [read_change(one) for one in changes], loads(load), speed, _names(together), _types(types), groups_of(groups), _names(workload)
+    )
     answer = predict(runs, question, scores)
     if save is not None:
         write_whole(save, json.dumps(answer.written(), indent=1) + "\n")
@@ -133,6 +135,19 @@ def loads(load: str | None, option: str = "load") -> dict[str, float]:
             found[name] = units.rate_per_s(value)
         except ValueError as error:
             raise BadInputError(f"--{option} {part}: {error}", hint) from error
+    return found
+
+
+def groups_of(text: str | None) -> dict[str, float]:
+    """`2`, of each workload that writes records, or `ingest=2,audit=1`."""
+    found: dict[str, float] = {}
+    for part in [] if text is None else text.split(","):
+        name, _, value = (one.strip() for one in part.rpartition("="))
+        if name in found or not value.isdecimal() or (EVERY in (name, *found) and found):
+            raise BadInputError(
+                f"--groups {text}: {part!r} is no number of groups of a workload", "Write e.g. --groups 2, or --groups ingest=2,audit=1."
+            )
+        found[name] = float(value)
     return found
 
 

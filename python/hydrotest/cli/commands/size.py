@@ -11,7 +11,7 @@ from hydrotest.catalogue.cost import Wanted, prices_of
 from hydrotest.catalogue.machine import TERMS
 from hydrotest.catalogue.machines import machines, selected
 from hydrotest.cli.commands.catalogue import warn_of_age
-from hydrotest.cli.commands.predict import check_writable, loads
+from hydrotest.cli.commands.predict import check_writable, groups_of, loads
 from hydrotest.cli.output import err_console, out_console, print_json
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, EXIT_REFUSED, BadInputError
 from hydrotest.predict.axes import REFUSED
@@ -28,7 +28,8 @@ SHARED = ("allow", "never")
 
 
 def size(runs: Sequence[Path], need: str, survive: str, headroom: str, retain: str | None, types: Sequence[str], shared: str, far: bool, speed: float,
-         region: str | None, term: str, zones: int, top: int, own: Path | None, save: Path | None, figure: Path | None, as_json: bool) -> int:  # fmt: skip
+         region: str | None, term: str, zones: int, top: int, groups: str | None, own: Path | None, save: Path | None, figure: Path | None,
+         as_json: bool) -> int:  # fmt: skip
     """Prints plans, cheapest first."""
     if not runs:
         raise BadInputError("there is nothing to size from", "Name the folder of a run, best of one with a `calibrate` test.")
@@ -52,7 +53,7 @@ def size(runs: Sequence[Path], need: str, survive: str, headroom: str, retain: s
     if any(rate <= 0 for rate in needs.values()):
         raise BadInputError(f"--need {need}: a need is above 0", "Write e.g. --need ingest=1M,store=20K.")
     ask = Ask(needs, selected(types, machines(own)), Wanted(region, term), _read(headroom, "headroom", units.share), survive, zones,
-              0.0 if retain is None else _read(retain, "retain", units.duration_s), shared == "allow", far, speed, top)  # fmt: skip
+              0.0 if retain is None else _read(retain, "retain", units.duration_s), shared == "allow", far, speed, top, groups_of(groups))  # fmt: skip
     found = sized([read_known(path, index) for index, path in enumerate(runs)], ask)
     if save is not None:
         write_whole(save, json.dumps(found.written(), indent=1) + "\n")

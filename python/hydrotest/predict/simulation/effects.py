@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from hydrotest.analysis.demand.body import Applied
 from hydrotest.predict.basis import Basis
 
 POINTS = 768
@@ -58,7 +57,7 @@ class Effects:
 
     def _made(self, hosts: int) -> Effect:
         body = self.basis.body
-        applied, highest = Applied.on(self.basis.spec, hosts, body.ride), self.highest * hosts
+        applied, highest = self.basis.applied.on(hosts), self.highest * hosts
         rates = np.concatenate([[0.0], np.geomspace(highest / 1e5, highest, POINTS)])
         by_schedule, without = (
             np.array(
@@ -79,7 +78,7 @@ class Effects:
 
 def highest_of(basis: Basis, cores: float, hosts: int, asked: float) -> float:
     """The rate, for each host, up to which tables go: well beyond what fills so many hosts with so many cores, or what is asked for."""
-    applied, rate = Applied(basis.spec, hosts, basis.body.ride), max(1.0, asked)
+    applied, rate = replace(basis.applied, hosts=hosts), max(1.0, asked)
     while (
         rate < RATE_MAX
         and min(basis.body.demands.cores(applied.work(rate, is_closed=one).drivers) for one in (False, True)) < BEYOND * cores

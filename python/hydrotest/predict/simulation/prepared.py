@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hydrotest.analysis.demand.body import Applied
 from hydrotest.catalogue.machine import Machine
 from hydrotest.catalogue.machines import found as machine_named
 from hydrotest.errors import BadInputError
@@ -43,7 +42,7 @@ class Prepared:
         """Raises `BadInputError` where a run does not show what a load takes of so many hosts, unless that was asked for."""
         basis = self.bases[name]
         hosts = self.scenario.hosts[self.scenario.systems[basis.system].on].count
-        applied = Applied.on(basis.spec, hosts, basis.body.ride)
+        applied = basis.applied.on(hosts)
         gate = inseparable(basis.body, applied.work(rate, is_closed=False).drivers)
         if gate is not None and not self.scenario.far:
             raise BadInputError(f"the run does not show what {rate:,.0f} operations/s of {name} take of {hosts} hosts: it does not separate {', '.join(gate.about)}",
@@ -52,7 +51,8 @@ class Prepared:
 
 def prepared(scenario: Scenario, runs: Sequence[Known], there: Mapping[str, Machine], folder: Path) -> Prepared:
     """Raises `BadInputError` where the runs do not know what the scenario names."""
-    now = asked(runs[0].experiment, runs[0].text, [], runs[0].path / layout.EXPERIMENT)
+    now = asked(runs[0].experiment, runs[0].text, [], runs[0].path / layout.EXPERIMENT,
+                groups={name: float(load.groups) for name, load in scenario.load.items() if load.groups})  # fmt: skip
     bases = {}
     for name in scenario.load:
         if name not in now.experiment.workloads:

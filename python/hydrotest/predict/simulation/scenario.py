@@ -18,6 +18,7 @@ from hydrotest.spec.load import translated
 from hydrotest.spec.tests.profile import Stretch
 
 HOSTS_MAX = 5_000
+GROUPS_MAX = 100
 ZONES_MAX = 10
 SEEDS_MAX = 1_000
 _HOST = re.compile(r"^(.+)-(\d+)$")
@@ -82,6 +83,7 @@ class SimulatedLoad(Model):
     weekend: Multiple = Field(1.0, description="Its rate on the sixth and the seventh day of each week, as a share.")
     gives_up: SpanS | None = Field(None, description="After waiting so long an operation is given up. Never if not given.")
     retain: SpanS | None = Field(None, description="How long its records are kept. For ever if not given.")
+    groups: int = Field(0, ge=0, le=GROUPS_MAX, description="Consumer groups that read each of its records as soon as it is served.")
 
     @model_validator(mode="after")
     def _one_course(self) -> SimulatedLoad:

@@ -61,6 +61,8 @@ def no_latency_words(why: NoLatency) -> str:
             return "others use the same hosts"
         case NoLatency.SCATTER:
             return "loads that were left out were missed by more than twice"
+        case NoLatency.GROUPS:
+            return "consumer groups are to read its records, and no latency was measured meanwhile"
 
 
 def twice_words(twice: Twice) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from hydrotest.analysis.bottleneck.squeeze import Block
@@ -11,7 +13,7 @@ from hydrotest.errors import RunFailedError
 from hydrotest.run.lifecycle.attempts import until_done
 from hydrotest.run.trials.blocks import Blocks
 from hydrotest.run.trials.trial import TrialPlan
-from hydrotest.run.workloads.base import UNTHROTTLED, Bench, LoadSpec, Rated, Workload
+from hydrotest.run.workloads.base import UNTHROTTLED, Bench, LoadSpec, LoadWorkload, Rated, Workload
 from hydrotest.spec.choice import expected
 from hydrotest.spec.tests.calibrate import RATES, Calibrate
 from hydrotest.spec.tests.profile import Stretch
@@ -25,6 +27,17 @@ FEWER = 0.5
 """Of the rates, after a round in which the highest was too much by schedule."""
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What is measured."""
+
+    name: str
+    source: Rated
+    """The workload that has a rate."""
+    readers: Sequence[LoadWorkload]
+    """Of its records."""
+
+
 class CalibrateTest:
     """Rounds over workloads; each round has a trial without a rate limit and one by schedule."""
 
@@ -32,37 +45,44 @@ class CalibrateTest:
         self.index = index
         self.test = test
         self.bench = bench
-        self.workloads = [expected(workloads[name], Rated) for name in test.workloads]
+        self.measured = [
+            Measured(name, expected(workloads[source], Rated), [expected(workloads[one], LoadWorkload) for one in readers])
+            for name, (source, *readers) in test.measured(bench.experiment).items()
+        ]
         self.done = {(one.slug, one.search): one for one in done
                      if one.test == index and one.status == "done" and one.purpose == Purpose.CALIBRATE}  # fmt: skip
         self.scales = dict.fromkeys(test.workloads, 1.0)
 
     async def run(self) -> None:
         """Carries the test out."""
-        for workload in self.workloads:
-            await workload.prepare()
+        for one in self.measured:
+            await one.source.prepare()
+            for reader in one.readers:
+                await reader.prepare_together()
         for number in range(self.test.rounds):
             dice = random.Random(f"{self.index} {number}")
-            for workload in dice.sample(self.workloads, len(self.workloads)):
-                await self._round(workload, number + 1, dice)
+            for one in dice.sample(self.measured, len(self.measured)):
+                await self._round(one, number + 1, dice)
 
-    async def _round(self, workload: Rated, number: int, dice: random.Random) -> None:
-        name, window = workload.name, self.test.window
+    async def _round(self, measured: Measured, number: int, dice: random.Random) -> None:
+        name, window = measured.name, self.test.window
         self.bench.listener.phase(f"{name}: round {number} of {self.test.rounds}")
         less = [
-            Block(tuple(hosts), resource, share, window) for resource, share in self.test.given if (hosts := self._given(name, resource))
+            Block(tuple(hosts), resource, share, window)
+            for resource, share in self.test.given
+            if (hosts := self._given(measured.source.name, resource))
         ]
         turns = [Block((), None, 1.0, window)]
         for block in dice.sample(less, len(less)):
             turns += [block, turns[0]]
-        without = await self._trial(workload, f"{WITHOUT}-{number}", turns, UNTHROTTLED)
-        rate = full_rate(self.bench.runner.folder, without, name)
+        without = await self._trial(measured, f"{WITHOUT}-{number}", turns, UNTHROTTLED)
+        rate = full_rate(self.bench.runner.folder, without, measured.source.name)
         if not rate:
             raise RunFailedError(f"{name} completed nothing without a rate limit", "Look at the logs of its system.")
         rates = [share * rate * self.scales[name] for share in dice.sample(RATES, len(RATES))]
         stretches = tuple(Stretch.model_validate({"rate": one, "duration": f"{window:g} s"}) for one in rates)
-        by_rate = await self._trial(workload, f"{BY_RATE}-{number}", [turns[0]] * len(rates), LoadSpec(stretches=stretches))
-        outcome = by_rate.load(name).outcome
+        by_rate = await self._trial(measured, f"{BY_RATE}-{number}", [turns[0]] * len(rates), LoadSpec(stretches=stretches))
+        outcome = by_rate.load(measured.source.name).outcome
         if outcome is not None and outcome.gave_up:
             self.scales[name] *= FEWER
         self.bench.listener.say(f"{name}: {show_rate(rate)}/s without a rate limit")
@@ -77,15 +97,20 @@ class CalibrateTest:
             else []
         )
 
-    async def _trial(self, workload: Rated, search: str, turns: list[Block], load: LoadSpec) -> Trial:
-        slug = f"calibrate-{workload.name}"
+    async def _trial(self, measured: Measured, search: str, turns: list[Block], load: LoadSpec) -> Trial:
+        slug = f"calibrate-{measured.name}"
         if (done := self.done.get((slug, search))) is not None:
             return done
         warm_up = self.bench.experiment.search.warm_up if load is UNTHROTTLED else 0.0
         plan = TrialPlan(slug, Purpose.CALIBRATE, warm_up, sum(turn.seconds for turn in turns), self.index, search)
-        trial = await until_done(self.bench, partial(self._attempt, workload, plan, load, turns))
+        trial = await until_done(self.bench, partial(self._attempt, measured, plan, load, turns))
         self.bench.listener.trial_ended(trial, None, "measured")
         return trial
 
-    async def _attempt(self, workload: Rated, plan: TrialPlan, load: LoadSpec, turns: list[Block]) -> Trial:
-        return await workload.trial(plan, load, Blocks(self.bench.hosts, turns, plan.warm_up_s, workload.last))
+    async def _attempt(self, measured: Measured, plan: TrialPlan, load: LoadSpec, turns: list[Block]) -> Trial:
+        blocks = Blocks(self.bench.hosts, turns, plan.warm_up_s, measured.source.last)
+        if not measured.readers:
+            return await measured.source.trial(plan, load, blocks)
+        number = self.bench.runner.claim()
+        parts = [measured.source.part(number, plan, load), *(one.following(number, plan, load) for one in measured.readers)]
+        return await self.bench.runner.press(number, plan, parts, blocks)

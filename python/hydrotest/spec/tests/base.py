@@ -128,6 +128,14 @@ class SomeWorkloads(Test):
     def check_company(self, name: str, where: Path_, experiment: Experiment, checker: Checker) -> None:
         """Checks that what its workloads need is in the test, too."""
 
+    def check_followed(self, name: str, where: Path_, experiment: Experiment, checker: Checker) -> None:
+        """Checks that what a workload follows is in the test, too."""
+        workload = experiment.workloads[name]
+        if workload.is_follower and workload.source not in self.workloads:
+            raise checker.fail(
+                where, f"{name} follows what {workload.source} writes, which is not in this test", f"Add {workload.source!r}."
+            )
+
 
 class AllAtOnce(SomeWorkloads):
     """A test in which its workloads run together, at a rate if they have one."""
@@ -140,11 +148,7 @@ class AllAtOnce(SomeWorkloads):
             ...
 
     def check_company(self, name: str, where: Path_, experiment: Experiment, checker: Checker) -> None:
-        workload = experiment.workloads[name]
-        if workload.is_follower and workload.source not in self.workloads:
-            raise checker.fail(
-                where, f"{name} follows what {workload.source} writes, which is not in this test", f"Add {workload.source!r}."
-            )
+        self.check_followed(name, where, experiment, checker)
 
     def check(self, index: int, experiment: Experiment, checker: Checker) -> None:
         super().check(index, experiment, checker)

@@ -9,6 +9,7 @@ from pydantic import Field
 from hydrotest.spec.checker import Checker
 from hydrotest.spec.fields import DurationS, Multiple, Name
 from hydrotest.spec.hosts import GivenResource
+from hydrotest.spec.lines import Path_
 from hydrotest.spec.step import OVERHEAD_S, Step
 from hydrotest.spec.tests.base import SomeWorkloads
 from hydrotest.spec.workload import Scheduled
@@ -32,10 +33,11 @@ GIVEN_MIN, GIVEN_MAX = 0.01, 8.0
 
 class Calibrate(SomeWorkloads):
     """Measures what operations cost, one workload after the other: at several rates, and without a rate limit with all and with less of
-    the cores of its system's hosts. `predict` stands on it."""
+    the cores of its system's hosts. What reads another one's records is measured together with it, and with those before it that read them,
+    too: so the first shows what one consumer group costs, the second what two do. `predict` stands on it."""
 
     test: Literal["calibrate"]
-    workloads: list[Name] = Field(min_length=1, description="The workloads, each alone.")
+    workloads: list[Name] = Field(min_length=1, description="The workloads, each alone; a kafka-consume or kafka-group with what it reads.")
     budget: DurationS = Field(600.0, description="Rounds over all workloads are repeated for about so long.")
     window: DurationS = Field(6.0, description="Length of each window. Between two with other cores there is one with all of them.")
     cores: list[Multiple] = Field(
@@ -88,6 +90,8 @@ class Calibrate(SomeWorkloads):
         self._check_given(index, experiment, checker)
         for name in self.workloads:
             workload = experiment.workload(name, Scheduled)
+            if experiment.workloads[name].is_follower:
+                continue  # it has the schedule of what it reads, which is here, too
             if workload is None:
                 raise checker.fail(
                     self.place(index, "workloads"), f"{name} has no schedule of its own", "Name a kafka-produce or a cassandra workload."
@@ -95,6 +99,18 @@ class Calibrate(SomeWorkloads):
             if workload.arrivals.shape != "even":
                 raise checker.fail(self.place(index, "workloads"), f"{name} has `arrivals`; the operations of a calibration come evenly",
                                    "Make a workload of its own for it.")  # fmt: skip
+
+    def check_company(self, name: str, where: Path_, experiment: Experiment, checker: Checker) -> None:
+        self.check_followed(name, where, experiment, checker)
+
+    def measured(self, experiment: Experiment) -> dict[str, list[str]]:
+        """Each workload with all that run while it is measured: itself; or what it reads, and those that read it, too, up to itself."""
+        found: dict[str, list[str]] = {}
+        for at, name in enumerate(self.workloads):
+            spec = experiment.workloads[name]
+            alike = [one for one in self.workloads[:at] if experiment.workloads[one].source == spec.source]
+            found[name] = [spec.source, *alike, name] if spec.is_follower and spec.source is not None else [name]
+        return found
 
     def _check_given(self, index: int, experiment: Experiment, checker: Checker) -> None:
         """What the file asks for must be possible; `cores` that it does not name are left out where they are not."""

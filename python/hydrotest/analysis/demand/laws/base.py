@@ -19,6 +19,8 @@ class Work:
     """Payload bytes that go out by its link."""
     written: float = 0.0
     """Payload bytes that its disk writes in the end."""
+    clients: float = 0.0
+    """Of what comes in and goes out: payload bytes from clients and to them."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Load:
     """What the busiest host does, where parts cannot be divided evenly; else the mean."""
     ride: float = 1.0
     """Without a schedule: so many batches ride in a request as may, to the power of this: 0 if one goes alone, 1 if all that may do."""
+    groups: float = 0.0
+    """Consumer groups that read each record as soon as it is there."""
 
 
 Axis = Callable[[Any], float]
@@ -62,6 +66,9 @@ class Law(Protocol):
     """The law of a kind of workload."""
 
     axes: Axes
+
+    has_groups: bool
+    """Whether its records may be read by consumer groups while it runs, and it knows what that costs."""
 
     def refusal(self, spec: Any) -> str | None:
         """The setting with which it knows nothing; None if it knows this workload."""

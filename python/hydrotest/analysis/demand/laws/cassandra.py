@@ -29,6 +29,7 @@ class MixLaw:
         parts={"keys": lambda spec: spec.keys.shape},
         free=frozenset({"on", "generators", "threads", "kind", "arrivals", "wakes", "timeout", "tick", "columns", "column_size"}),
     )
+    has_groups = False
 
     def batches(self, spec: CassandraLoad, load: Load) -> float:
         return load.rate / load.hosts
@@ -68,4 +69,5 @@ class MixLaw:
             # writes. Of the forms that grow with the load alone and vanish for a pure one, this is the simplest.
             drivers["reads while writing"] = 1 / (1 / (writes * copies) + 1 / (reads * read_by))
         sent_on, fetched = writes * row * (copies - own), reads * row * (1 - own)
-        return Work(drivers, into=writes * row + sent_on + fetched, out=reads * row + sent_on + fetched, written=2 * writes * copies * row)
+        return Work(drivers, into=writes * row + sent_on + fetched, out=reads * row + sent_on + fetched, written=2 * writes * copies * row,
+                    clients=each * row)  # fmt: skip

@@ -38,6 +38,7 @@ class ProduceLaw:
         },
         free=frozenset({"on", "generators", "threads", "kind", "arrivals", "wakes", "topics"}),
     )
+    has_groups = True
 
     def batches(self, spec: KafkaProduce, load: Load) -> float:
         fit = max(1.0, spec.batch_size // _in_batch(spec))
@@ -86,7 +87,12 @@ class ProduceLaw:
             # most. A broker follows as much as it leads.
             each = min(load.hosts - 1.0, copies * batches / requests) if requests > 0 else 0.0
             drivers |= {"copied requests": requests * each, "copied bytes": led * copies}
-        return Work(drivers, into=led * spec.replication, out=led * copies, written=led * spec.replication)
+        if load.groups:
+            # A fetch waits for records: each request of a producer ends the one that waits, unless it is still on its way. What is fresh is
+            # in the page cache, so that no disk is read.
+            drivers |= {"served requests": requests * load.groups, "served bytes": led * load.groups}
+        return Work(drivers, into=led * spec.replication, out=led * (copies + load.groups), written=led * spec.replication,
+                    clients=led * (1 + load.groups))  # fmt: skip
 
     def _requests(self, spec: KafkaProduce, load: Load, batches: float, most: float) -> float:
         """Requests a second to a host. By schedule each producer looks for ready batches once a tick: one request takes one of each
