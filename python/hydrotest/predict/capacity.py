@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
+
+from scipy.optimize import brentq
 
 from hydrotest.analysis.demand.body import Applied, Body
 from hydrotest.analysis.demand.windows import Ceilings
@@ -13,7 +16,7 @@ from hydrotest.predict.answer import Bind, Price, Twice, Use
 from hydrotest.verdicts.figures import Resource
 
 RATE_MAX = 1e12
-STEPS = 45
+LEAST, GROWTH, PRECISION = 1e-6, 32.0, 1e-12
 GBIT_S = 1e9 / 8
 DISK_STEP = 100e6
 TIMES_MAX, TIMES_STEP = 4.0, 0.02
@@ -55,7 +58,8 @@ class Scene:
     def binds(self) -> list[Bind]:
         """The rate at which each resource is full, lowest first."""
         system = self.applied.spec.presses_on or ""
-        rates = [(one.resource, highest(lambda rate, at=at: self._load(rate)[at].share <= 1.0)) for at, one in enumerate(self._load(1.0))]  # type: ignore[misc]
+        load = cache(self._load)
+        rates = [(one.resource, highest(lambda rate, at=at: load(rate)[at].share)) for at, one in enumerate(load(1.0))]  # type: ignore[misc]
         found = [Bind(system=system, resource=resource, rate=rate) for resource, rate in rates if rate < EVER]
         return sorted(found, key=lambda one: one.rate)
 
@@ -112,16 +116,14 @@ def twice(scene: Scene) -> Twice:
     return Twice(hosts=enough, cores=high)
 
 
-def highest(holds: Callable[[float], bool]) -> float:
-    """The highest rate that holds, of a use that only grows with it; 0 if none does."""
-    low, high = 0.0, 1.0
-    if not holds(1e-6):
+def highest(share: Callable[[float], float]) -> float:
+    """The highest rate at which a share is at most 1, of one that only grows with it; 0 if none is, infinite if all are."""
+    low, high = LEAST, 1.0
+    if share(low) > 1:
         return 0.0
-    while high < RATE_MAX and holds(high):
-        low, high = high, high * 4
-    if high >= RATE_MAX:
-        return math.inf
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    while share(high) <= 1:
+        low, high = high, high * GROWTH
+        if high >= RATE_MAX:
+            return math.inf
+    # Nearly a line: a few steps. On the side on which it holds.
+    return float(brentq(lambda rate: share(rate) - 1, low, high, rtol=PRECISION)) * (1 - 2 * PRECISION)

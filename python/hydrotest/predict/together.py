@@ -68,7 +68,7 @@ def together(now: Asked, bases: Mapping[str, Basis], answers: Sequence[Predictio
     hosts = _Hosts(now, bases, limits, full, speed)
     law = combined([scores.of(AXIS).error, *(bases[name].body.demands.deviation for name in limits)])
     with_soft, without, least, most = (
-        min(1.0, highest(lambda share, soft=soft, worse=worse: hosts.fullest(share, is_soft=soft, worse=worse)[0] <= 1.0))  # type: ignore[misc]
+        min(1.0, highest(lambda share, soft=soft, worse=worse: hosts.fullest(share, is_soft=soft, worse=worse)[0]))  # type: ignore[misc]
         for soft, worse in ((True, 1.0), (False, 1.0), (True, math.exp(law)), (False, math.exp(-law)))
     )
     _, host, resource = hosts.fullest(with_soft, is_soft=True)
