@@ -300,10 +300,24 @@ CASES = {
         "too short for 2 rounds",
     ),
     "a calibration of what has no rate": (
+        """\
+  store: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 1M)"}
+objectives:
+  ingest: {p99: 50 ms}
+tests:
+  - isolated: [ingest, drain, store]""",
+        """\
+  hog: {kind: command, argv: [sleep, "9"], on: here}
+tests:
+  - calibrate: {workloads: [hog]}""",
+        12,
+        "hog has no schedule of its own",
+    ),
+    "a calibration of a reader without what it reads": (
         "- isolated: [ingest, drain, store]",
         "- calibrate: {workloads: [drain]}",
         14,
-        "drain has no schedule of its own",
+        "drain follows what ingest writes, which is not in this test",
     ),
     "cores that are not there": (
         "- isolated: [ingest, drain, store]",

@@ -86,7 +86,10 @@ class Search(Model):
 class WarmUp(Model):
     """How the systems are warmed before anything is measured."""
 
-    least: DurationS = Field(20.0, description="Each workload warms its system for at least this long (a `kafka-consume` does not).")
+    least: DurationS = Field(
+        20.0,
+        description="Each workload warms its system for at least this long; what a `kafka-consume` follows warms it once more, with it.",
+    )
     most: DurationS = Field(
         90.0,
         description="Each workload warms its system for at most this long, steady or not. Cassandra has taken up to 130 s on two cores.",

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.spec.check import memory_needed
+from hydrotest.spec.kafka_consume import KafkaConsume
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.step import Step
 
@@ -38,13 +39,21 @@ class Plan(BaseModel):
         return sum(step.trials for step in self.steps)
 
 
+def _followed(experiment: Experiment) -> set[str]:
+    """Workloads whose records a `kafka-consume` reads as they come, in some test."""
+    readers = experiment.workloads_of(KafkaConsume)
+    return {spec.reads for name, spec in readers for test in experiment.tests if {name, spec.reads} <= set(test.names)}
+
+
 def make_plan(experiment: Experiment) -> Plan:
     """Expands an experiment into its steps."""
     steps = [step for test in experiment.tests for step in test.steps(experiment)]
     present = experiment.systems.present()
     seconds = sum(step.seconds for step in steps) + sum(SYSTEMS[name].start_s for name in present)
-    # Consumers, and the writing and reading of files, have no warm-up.
-    seconds += experiment.warm_up.least * sum(workload.is_warmed for workload in experiment.workloads.values())
+    # Consumers, and the writing and reading of files, have no warm-up of their own; what consumers follow has another one with them.
+    seconds += experiment.warm_up.least * (
+        sum(workload.is_warmed for workload in experiment.workloads.values()) + len(_followed(experiment))
+    )
     rows = sum(workload.rows_before for workload in experiment.workloads.values())
     seconds += rows / POPULATE_PER_S
     needed = memory_needed(experiment)

@@ -109,8 +109,6 @@ class CalibrateTest:
 
     async def _attempt(self, measured: Measured, plan: TrialPlan, load: LoadSpec, turns: list[Block]) -> Trial:
         blocks = Blocks(self.bench.hosts, turns, plan.warm_up_s, measured.source.last)
-        if not measured.readers:
-            return await measured.source.trial(plan, load, blocks)
-        number = self.bench.runner.claim()
-        parts = [measured.source.part(number, plan, load), *(one.following(number, plan, load) for one in measured.readers)]
-        return await self.bench.runner.press(number, plan, parts, blocks)
+        if measured.readers:
+            return await measured.source.trial_with(measured.readers, plan, load, blocks)
+        return await measured.source.trial(plan, load, blocks)

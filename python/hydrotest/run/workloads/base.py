@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -223,8 +223,15 @@ class Rated(LoadWorkload):
 
     async def trial(self, plan: TrialPlan, load_spec: LoadSpec, disturbance: Disturbance | None = None) -> Trial:
         """One trial of this workload alone."""
+        return await self.trial_with((), plan, load_spec, disturbance)
+
+    async def trial_with(
+        self, readers: Sequence[LoadWorkload], plan: TrialPlan, load_spec: LoadSpec, disturbance: Disturbance | None = None
+    ) -> Trial:
+        """One trial of this workload with those that read its records."""
         number = self.bench.runner.claim()
-        return await self.bench.runner.press(number, plan, [self.part(number, plan, load_spec)], disturbance)
+        following = [reader.following(number, plan, load_spec) for reader in readers]
+        return await self.bench.runner.press(number, plan, [self.part(number, plan, load_spec), *following], disturbance)
 
     async def last(self, seconds: float) -> None:
         """Returns after so many seconds: its operations can be counted at any moment."""
@@ -242,7 +249,7 @@ class Rated(LoadWorkload):
         """One trial that shows the throughput when more than enough is offered."""
         return await self.trial(plan, UNTHROTTLED)
 
-    async def _warm(self, service_prefix: str) -> None:
+    async def _warm(self, service_prefix: str, trial: Callable[[TrialPlan, LoadSpec], Awaitable[Trial]] | None = None) -> None:
         """Applies load in chunks until the same level gets no better and the JIT compilers are idle.
 
         Stays within the experiment's bounds. First without a rate limit, where neither the time nor the CPU for an operation may
@@ -262,13 +269,13 @@ class Rated(LoadWorkload):
                 before, jit_before = self._of_services(cpu, service_prefix), self._of_services(jit, service_prefix)
                 offered = rate * SCHEDULED_WARM_UP_RATE if phase == 1 and rate else None
                 plan = TrialPlan(f"warm-up-{self.name}", Purpose.WARM_UP, 0.0, WARM_UP_CHUNK_S)
-                trial = await until_done(self.bench, partial(self.trial, plan, LoadSpec(rate_per_s=offered)))
-                outcome = trial.load(self.name).outcome
+                ended = await until_done(self.bench, partial(trial or self.trial, plan, LoadSpec(rate_per_s=offered)))
+                outcome = ended.load(self.name).outcome
                 pressed += WARM_UP_CHUNK_S
                 if outcome is not None and outcome.counts.completed:
                     costs[phase].append((self._of_services(cpu, service_prefix) - before) / outcome.counts.completed)
                     rate = outcome.counts.completed / WARM_UP_CHUNK_S if offered is None else rate
-                    p99 = (Measured.read(self.bench.runner.folder, trial, self.name).latency or {}).get("p99")
+                    p99 = (Measured.read(self.bench.runner.folder, ended, self.name).latency or {}).get("p99")
                     times[phase].append(WARM_UP_CHUNK_S / outcome.counts.completed if offered is None else p99 or 0.0)
                 compiling = (self._of_services(jit, service_prefix) - jit_before) / 1e6 / WARM_UP_CHUNK_S
                 still = is_settled(times[phase], TIME_GAIN_MIN if offered is None else P99_GAIN_MIN)
