@@ -107,16 +107,16 @@ def test_far_more_groups_than_were_measured_are_refused() -> None:
 
 
 def test_what_links_carry_is_shared_by_groups() -> None:
-    """Each group takes as much of the way out as one copy would: with four, links bind where without any they do not."""
-    narrow = HAS.times(link=0.4)
+    """Each group takes as much of the way out as one copy would: with six, links bind where without any they do not."""
+    narrow = HAS.times(link=0.34)
     found = run([1])
     found = replace(
         found, has={"kafka": narrow}, seen={"kafka": [replace(one, has=replace(one.has, link=narrow.link)) for one in found.seen["kafka"]]}
     )
-    without, read = (asked(found, groups).predictions[0] for groups in (0, 4))
+    without, read = (asked(found, groups).predictions[0] for groups in (0, 6))
     assert (without.binds.resource, read.binds.resource) == ("cpu", "network")
     assert narrow.link is not None
-    assert read.limit == pytest.approx(2 * narrow.link / (4 * ProduceLaw().work(spec_of(), Load(1.0, True, 1)).into), rel=0.01)
+    assert read.limit == pytest.approx(2 * narrow.link / (6 * ProduceLaw().work(spec_of(), Load(1.0, True, 1)).into), rel=0.01)
 
 
 def test_a_latency_while_groups_read_is_not_predicted() -> None:
@@ -172,3 +172,13 @@ def test_a_reader_needs_what_it_reads_in_the_test(tmp_path: Path, capsys: pytest
     file.write_text(READ.replace("[small, large, first, second]", "[large, first]"))
     assert main(["check", str(file), "--json"]) == EXIT_BAD_INPUT
     assert "small" in json.dumps(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("rate", "is_closed", "fetches"),
+    # As counted on one broker: of requests with a batch of each of six partitions two fetches are made, of those with one batch one.
+    [(322_206, True, 772), (465_216, True, 1_173), (41_307, False, 279), (5_501, False, 50)],
+)
+def test_a_group_fetches_as_counted(rate: float, is_closed: bool, fetches: float) -> None:
+    work = ProduceLaw().work(spec_of(), Load(rate, is_closed, 1, groups=1))
+    assert work.drivers["served requests"] == pytest.approx(fetches, rel=0.15)

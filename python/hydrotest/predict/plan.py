@@ -95,6 +95,7 @@ class Size(Row):
     version: str = Field(description="Of hydrotest.")
     runs: list[str] = Field(description="Folders of the runs that it stands on.")
     needs: dict[str, Number] = Field(description="Operations a second, by workload.")
+    groups: dict[str, Number] = Field(default_factory=dict, description="Consumer groups that read each record, by workload.")
     headroom: Number = Field(0.0, description="So much more is carried.")
     lost: str = Field("none", description="What may be lost with the need still carried: `none`, `host` or `zone`.")
     zones: Count = Field(1, description="Zones over which hosts and clients are spread.")

@@ -35,9 +35,10 @@ class TooFewCopiesError(BadInputError):
 def size(runs: Sequence[Known], ask: Ask) -> Size:
     """Plans by price, what was rejected though it would cost less, and where the ranking turns. Raises `BadInputError`."""
     now = _now(runs, ask)
+    read = {name: count for name, count in now.groups.items() if count and name in ask.needs}
     bases, refused = _bases(runs, now, ask.needs)
     if refused:
-        return Size(version=__version__, runs=[str(run.path) for run in runs], needs=dict(ask.needs), headroom=ask.headroom, lost=ask.lost,
+        return Size(version=__version__, runs=[str(run.path) for run in runs], needs=dict(ask.needs), groups=read, headroom=ask.headroom, lost=ask.lost,
                     zones=ask.zones, refused=refused, looked_at=len(ask.machines), speed=ask.speed)  # fmt: skip
     _check(bases, ask)
     plans, rejected = _plans(bases, ask)
@@ -47,7 +48,8 @@ def size(runs: Sequence[Known], ask: Ask) -> Size:
         names = [part.machine for part in more[0].parts] if more else []
         if not turns or turns[-1].machines != names:
             turns.append(Turn(times=times, machines=names, usd_h=more[0].usd_h if more else None))
-    return Size(version=__version__, runs=[str(run.path) for run in runs], needs=dict(ask.needs), headroom=ask.headroom, lost=ask.lost, zones=ask.zones, plans=plans,
+    return Size(version=__version__, runs=[str(run.path) for run in runs], needs=dict(ask.needs), groups=read, headroom=ask.headroom, lost=ask.lost,
+                zones=ask.zones, plans=plans,
                 rejected=rejected, turns=turns, looked_at=len(ask.machines), speed=ask.speed)  # fmt: skip
 
 

@@ -14,14 +14,15 @@ from hydrotest.report.printing import print_sheet, print_text
 from hydrotest.report.sections import Section
 from hydrotest.report.table import NONE, Table
 from hydrotest.report.wording.prediction import reason_words, resource_words
-from hydrotest.units import show_bytes, show_names, show_rate
+from hydrotest.units import show_bytes, show_count, show_names, show_rate
 
 LOST = {"none": "nothing lost", "host": "the need also with one host lost", "zone": "the need also with one zone lost"}
 
 
 def print_size(found: Size, console: Console) -> None:
     """Plans, what would be cheaper but for one reason, and where the ranking turns."""
-    needs = ", ".join(f"{name} {show_rate(rate)}/s" for name, rate in found.needs.items())
+    read = {name: f", read by {show_count(round(count), 'group')}" for name, count in found.groups.items()}
+    needs = ", ".join(f"{name} {show_rate(rate)}/s{read.get(name, '')}" for name, rate in found.needs.items())
     console.print(
         Text.assemble((needs, "bold"), f"  and {found.headroom:.0%} more; {LOST[found.lost]}; {found.looked_at:,} types looked at"),
         highlight=False,
@@ -48,7 +49,10 @@ def print_size(found: Size, console: Console) -> None:
     if unknown:
         print_text(f"of {show_names(unknown)} only what links and disks carry at best is known", console)
     if found.zones > 1:
-        print_text(f"traffic: between {found.zones} zones, of clients and of copies, without compression; not in the price", console)
+        print_text(
+            f"traffic: between {found.zones} zones, of clients{', groups' if found.groups else ''} and of copies, without compression; not in the price",
+            console,
+        )
     print_text("not counted: the machines of clients", console)
     print_text(
         f"speed of a vCPU: {found.speed:g} of a core that was measured, assumed; links and disks by what they carry for as long as one likes",

@@ -88,9 +88,9 @@ class ProduceLaw:
             each = min(load.hosts - 1.0, copies * batches / requests) if requests > 0 else 0.0
             drivers |= {"copied requests": requests * each, "copied bytes": led * copies}
         if load.groups:
-            # A fetch waits for records: each request of a producer ends the one that waits, unless it is still on its way. What is fresh is
-            # in the page cache, so that no disk is read.
-            drivers |= {"served requests": requests * load.groups, "served bytes": led * load.groups}
+            # A fetch waits for records: the first batch of a producer's request ends the one that waits, and the others of that request
+            # are in the next. What is fresh is in the page cache, so that no disk is read.
+            drivers |= {"served requests": min(batches, 2 * requests) * load.groups, "served bytes": led * load.groups}
         return Work(drivers, into=led * spec.replication, out=led * (copies + load.groups), written=led * spec.replication,
                     clients=led * (1 + load.groups))  # fmt: skip
 
