@@ -174,6 +174,17 @@ def test_a_reader_needs_what_it_reads_in_the_test(tmp_path: Path, capsys: pytest
     assert "small" in json.dumps(capsys.readouterr().err)
 
 
+def test_a_dataflow_is_no_reader_of_a_calibration() -> None:
+    flow = "  flow: {kind: dataflow, engine: kafka, reads: small, on: Clients}\ntests:"
+    text = (
+        FILE.replace("tests:", flow)
+        .replace("[small, large]", "[small, flow]")
+        .replace("record_size: 100 B", "record_size: 100 B, levels: {info: 1, warn: 1}")
+    )
+    with pytest.raises(BadInputError, match="flow has no schedule of its own"):
+        experiment(text)
+
+
 @pytest.mark.parametrize(
     ("rate", "is_closed", "fetches"),
     # As counted on one broker: of requests with a batch of each of six partitions two fetches are made, of those with one batch one.

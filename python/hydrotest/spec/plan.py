@@ -6,9 +6,11 @@ from pydantic import BaseModel, ConfigDict
 
 from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.spec.check import memory_needed
+from hydrotest.spec.choice import narrowed
 from hydrotest.spec.kafka_consume import KafkaConsume
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.step import Step
+from hydrotest.spec.tests.isolated import Isolated
 
 POPULATE_PER_S = 15_000
 """Assumed rate of populating, in rows a second."""
@@ -40,9 +42,9 @@ class Plan(BaseModel):
 
 
 def _followed(experiment: Experiment) -> set[str]:
-    """Workloads whose records a `kafka-consume` reads as they come, in some test."""
-    readers = experiment.workloads_of(KafkaConsume)
-    return {spec.reads for name, spec in readers for test in experiment.tests if {name, spec.reads} <= set(test.names)}
+    """Workloads whose records a `kafka-consume` reads as they come, in some test; in `isolated` each is alone."""
+    readers, tests = experiment.workloads_of(KafkaConsume), [test for test in experiment.tests if narrowed(test, Isolated) is None]
+    return {spec.reads for name, spec in readers for test in tests if {name, spec.reads} <= set(test.names)}
 
 
 def make_plan(experiment: Experiment) -> Plan:

@@ -90,7 +90,7 @@ class Calibrate(SomeWorkloads):
         self._check_given(index, experiment, checker)
         for name in self.workloads:
             workload = experiment.workload(name, Scheduled)
-            if experiment.workloads[name].is_follower:
+            if self._is_reader(name, experiment):
                 continue  # it has the schedule of what it reads, which is here, too
             if workload is None:
                 raise checker.fail(
@@ -101,7 +101,14 @@ class Calibrate(SomeWorkloads):
                                    "Make a workload of its own for it.")  # fmt: skip
 
     def check_company(self, name: str, where: Path_, experiment: Experiment, checker: Checker) -> None:
-        self.check_followed(name, where, experiment, checker)
+        if self._is_reader(name, experiment):
+            self.check_followed(name, where, experiment, checker)
+
+    @staticmethod
+    def _is_reader(name: str, experiment: Experiment) -> bool:
+        """Whether all that it does is to read what another workload writes: a dataflow does more."""
+        spec = experiment.workloads[name]
+        return spec.is_follower and not spec.is_job
 
     def measured(self, experiment: Experiment) -> dict[str, list[str]]:
         """Each workload with all that run while it is measured: itself; or what it reads, and those that read it, too, up to itself."""
@@ -109,7 +116,7 @@ class Calibrate(SomeWorkloads):
         for at, name in enumerate(self.workloads):
             spec = experiment.workloads[name]
             alike = [one for one in self.workloads[:at] if experiment.workloads[one].source == spec.source]
-            found[name] = [spec.source, *alike, name] if spec.is_follower and spec.source is not None else [name]
+            found[name] = [*filter(None, [spec.source]), *alike, name] if self._is_reader(name, experiment) else [name]
         return found
 
     def _check_given(self, index: int, experiment: Experiment, checker: Checker) -> None:
