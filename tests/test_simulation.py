@@ -285,21 +285,22 @@ def test_systems_on_the_same_hosts_share_their_cores(tmp_path: Path) -> None:
 
 
 def test_nothing_is_lost_in_the_arithmetic_and_a_seed_is_a_course(tmp_path: Path) -> None:
-    """Failures and noise of all kinds, twice."""
+    """Failures and noise of all kinds; some courses twice."""
     run = known(TRUE, text=COPIED)
     random = np.random.default_rng(4)
-    for _ in range(10):
+    for number in range(10):
         rate = round(limit(run) * random.uniform(0.2, 1.3))
         load = {"small": {"daily": {"low": rate // 3, "high": rate}, "noise": 0.2, "gives_up": "20 min", "retain": "2 h"}}
         events = [{"fail": "broker", "mtbf": "4 h", "for": "10 min"}, {"at": "3 h", "roll": "kafka"}, {"at": "5 h", "add": "broker", "count": 2},
                   {"at": "7 h", "zone": 0, "for": "5 min"}]  # fmt: skip
         hosts = {"broker": {"count": 3, "zones": 3, "disk": {"size": "300 GB"}}}
         first, series = played(tmp_path, run, load=load, hosts=hosts, events=events, duration="12 h", seeds=2)
-        again, same = played(tmp_path, run, load=load, hosts=hosts, events=events, duration="12 h", seeds=2)
         assert first.conserved <= 1e-9
-        assert first == again
-        assert series.equals(same)
         assert float(series["broker fill"].min()) >= 0  # type: ignore[arg-type]
+        if number < 2:
+            again, same = played(tmp_path, run, load=load, hosts=hosts, events=events, duration="12 h", seeds=2)
+            assert first == again
+            assert series.equals(same)
 
 
 def test_hosts_far_from_those_measured_are_refused_unless_asked_for(tmp_path: Path) -> None:
