@@ -11,23 +11,27 @@ from hydrotest.spec.cassandra import CassandraLoad
 
 
 @pytest.mark.parametrize(
-    ("rates", "chosen"),
+    ("nodes", "rates", "chosen"),
     [
-        ((1_139.0, 1_963.0), 512),
-        ((4_966.0, None), 128),  # with more some time out
-        ((5_000.0, 5_500.0), 128),
-        ((None,), 128),
+        (3, {128: 1_139.0, 384: 1_963.0}, 384),
+        (3, {128: 4_966.0, 384: None}, 128),  # with more some time out
+        (3, {128: 5_000.0, 384: 5_500.0}, 128),
+        (3, {128: None, 384: 5_500.0}, 128),
+        (1, {}, 128),
+        (100, {128: 10_000.0, 4096: 90_000.0}, 4096),
     ],
 )
-async def test_as_many_are_in_flight_as_bring_more(rates: tuple[float | None, ...], chosen: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    left = list(rates)
+async def test_as_many_are_in_flight_as_bring_more(
+    nodes: int, rates: dict[int, float | None], chosen: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = dict(rates)
 
-    async def rate(_self: Store, _in_flight: int) -> float | None:
-        return left.pop(0)
+    async def rate(_self: Store, in_flight: int) -> float | None:
+        return left.pop(in_flight)
 
     monkeypatch.setattr(Store, "_rate_with", rate)
     spec = CassandraLoad.model_validate({"kind": "cassandra", "mix": {"write": 1, "read": 1}, "keys": "uniform(0, 100)"})
-    bench = Mock(run="t", hosts={"here": Mock()}, systems={"cassandra": Mock()})
+    bench = Mock(run="t", hosts={"here": Mock()}, systems={"cassandra": Mock(hosts=[Mock()] * nodes)})
     bench.experiment.workloads = {"store": spec}
     bench.experiment.generator_hosts.return_value = ["here"]
     bench.experiment.systems.present.return_value = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -20,11 +21,8 @@ from hydrotest.spec.tables import has_views, may_index_vectors
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Load, Outcome, RecordAccounting, Trial
 
-MORE_IN_FLIGHT = (512,)
-"""What is tried where 128 may not saturate. Seen of three nodes of 0.4 core: half reads, half writes at QUORUM 940 and 1,350/s with 128, 1,460
-and 2,080 with 512 and as many with 2,048, since an operation waits for the next period of a node that has used up its quota. The CPU is full
-all the same: threads that find no work look for it in a loop. With 2,048 writes at ONE timed out, and what replicas then owed each other
-took a ring two thirds of its rate for minutes."""
+IN_FLIGHT_MAX = 4096
+"""Of a generator; what a ring of 32 nodes has threads for."""
 GAIN_MIN = 1.2
 """A rate that is so many times higher shows that fewer in flight did not saturate; these machines drift by as much."""
 SATURATED_P99_MS_MAX = 1000.0
@@ -65,16 +63,20 @@ class Store(Rated):
         await self._warm("cassandra")
 
     async def _settle(self) -> None:
-        """Finds how many in flight saturate its nodes, with the cores that they have."""
-        if most_of(self.bench.experiment, self.name) is not None:
-            return  # a ring that others use gets no load without a rate limit
-        rates, best = {}, 0.0
-        for in_flight in (load_cassandra.SATURATING_IN_FLIGHT, *MORE_IN_FLIGHT):
-            rate = rates[in_flight] = await self._rate_with(in_flight)
-            if rate is None or rate < GAIN_MIN * best:
-                break
-            self._saturating, best = in_flight, rate
-        self.bench.runner.folder.journal("saturating", workload=self.name, in_flight=self._saturating, rates=rates)
+        """Finds whether as many in flight as all nodes have threads bring more than as many as one has.
+
+        Seen of three nodes of 0.4 core: half reads, half writes at QUORUM 940 and 1,350/s with 128, 1,460 and 2,080 with 512 and as many with
+        2,048, since an operation waits for the next period of a node that has used up its quota. The CPU is full all the same: threads that
+        find no work look for it in a loop. With 2,048 writes at ONE timed out, and what replicas then owed each other took a ring two thirds
+        of its rate for minutes; more than threads of a node only wait there.
+        """
+        one_node = load_cassandra.SATURATING_IN_FLIGHT
+        of_all = min(IN_FLIGHT_MAX, math.ceil(one_node * len(self.bench.systems["cassandra"].hosts) / self.generator_count))
+        if of_all <= one_node or most_of(self.bench.experiment, self.name) is not None:
+            return  # there is no more to be had; or others use the ring, which gets no load without a rate limit
+        few, many = await self._rate_with(one_node), await self._rate_with(of_all)
+        self._saturating = of_all if few is not None and many is not None and many >= GAIN_MIN * few else one_node
+        self.bench.runner.folder.journal("saturating", workload=self.name, in_flight=self._saturating, rates={one_node: few, of_all: many})
 
     async def _rate_with(self, in_flight: int) -> float | None:
         """Operations a second with so many in flight of each generator; None where some fail, or wait for too long."""
