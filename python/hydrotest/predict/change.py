@@ -140,11 +140,11 @@ def checked_groups(experiment: Experiment, groups: Mapping[str, float]) -> dict[
         if name not in readable:
             what = "nothing is known of groups that read it" if name in experiment.workloads else "there is no such workload"
             raise BadInputError(
-                f"--groups {name or f'{count:g}'}: {what}",
+                f"{f'groups of {name}' if name else 'groups'}: {what}",
                 f"Name a workload that writes to Kafka: {', '.join(readable) or 'the run has none'}.",
             )
         if count < 0 or count != round(count):
-            raise BadInputError(f"--groups {name}={count:g}: that is no number of groups", f"Write a whole number, e.g. --groups {name}=2.")
+            raise BadInputError(f"groups of {name}: {count:g} is no number of groups", "Write a whole number, e.g. 2.")
     return wanted
 
 
