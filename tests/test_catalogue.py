@@ -43,21 +43,55 @@ def test_the_catalogue_has_what_a_size_is_chosen_by() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "usd_h"),
+    ("name", "region", "usd_h"),
     [
-        ("m7i.xlarge", 0.2016),
-        ("m6i.xlarge", 0.192),
-        ("i3.xlarge", 0.312),
-        ("i4i.2xlarge", 0.686),
-        ("m5.xlarge", 0.192),
-        ("c5.xlarge", 0.17),
+        ("m7i.xlarge", "us-east-1", 0.2016),
+        ("m6i.xlarge", "us-east-1", 0.192),
+        ("i3.xlarge", "us-east-1", 0.312),
+        ("i4i.2xlarge", "us-east-1", 0.686),
+        ("m5.xlarge", "us-east-1", 0.192),
+        ("c5.xlarge", "us-east-1", 0.17),
+        ("m5.large", "us-west-2", 0.096),
+        ("m7g.xlarge", "us-west-2", 0.1632),
+        ("m5.xlarge", "eu-west-1", 0.214),
+        ("r5.xlarge", "eu-west-1", 0.282),
+        ("m5.xlarge", "eu-central-1", 0.23),
+        ("i3.2xlarge", "eu-central-1", 0.744),
+        ("m5.large", "ap-northeast-1", 0.124),
     ],
 )
-def test_prices_of_dedicated_machines_are_not_taken_for_those_of_shared_ones(name: str, usd_h: float) -> None:
-    """AWS's list for us-east-1. The package has a tenth more for some, and nothing for others."""
-    price = found(name, shipped()).price("us-east-1", "on-demand")
+def test_prices_of_dedicated_machines_are_not_taken_for_those_of_shared_ones(name: str, region: str, usd_h: float) -> None:
+    """AWS's list. The package has a tenth more for some, and nothing for others."""
+    price = found(name, shipped()).price(region, "on-demand")
     assert price is not None
     assert price.usd_h == pytest.approx(usd_h, rel=0.005)
+
+
+def test_prices_are_by_region_and_term() -> None:
+    for provider, at_least, first in (("aws", 30, "us-east-1"), ("gcp", 20, "us-central1"), ("azure", 30, "eastus")):
+        prices = [price for one in shipped().values() if one.provider == provider for price in one.prices]
+        assert len({price.region for price in prices}) >= at_least
+        # Where no region is asked for, that of all others is meant.
+        priced = (one.price(None, "on-demand") for one in shipped().values() if one.provider == provider)
+        assert {one.region for one in priced if one is not None} >= {first}
+        assert sum(price.term == "on-demand" and price.region == first for price in prices) >= 0.9 * sum(
+            one.provider == provider and bool(one.prices) for one in shipped().values())  # fmt: skip
+    assert all(price.usd_h > 0 for one in shipped().values() for price in one.prices)
+    one = found("gcp/c2-standard-8", shipped())
+    by_term = [one.price("europe-west1", term) for term in ("on-demand", "1y", "3y", "spot")]
+    usd_h = [price.usd_h for price in by_term if price is not None]
+    assert len(usd_h) == 4
+    assert usd_h == sorted(usd_h, reverse=True)
+
+
+def test_a_catalogue_is_listed_by_region(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["catalogue", "list", "m7g.*", "--region", "eu-central-1", "--json"]) == EXIT_DONE
+    listed = json.loads(capsys.readouterr().out)["machines"]
+    assert {price["region"] for one in listed for price in one["prices"]} == {"eu-central-1"}
+    assert main(["catalogue", "show", "m7g.xlarge", "--region", "eu-central-1", "--json"]) == EXIT_DONE
+    assert [one for one in listed if one["name"] == "m7g.xlarge"] == [json.loads(capsys.readouterr().out)]
+    assert main(["catalogue", "show", "m7g.xlarge", "--region", "eu-centrall-1"]) == EXIT_BAD_INPUT
+    assert "eu-central-1" in capsys.readouterr().err
 
 
 def test_credits_are_of_burstable_machines() -> None:

@@ -4,7 +4,7 @@ Takes facts only, from three wheels of the package index, whose hashes must be t
 
 - moto: a copy of what AWS answers to DescribeInstanceTypes (cores, memory, baseline and peak of network and of EBS, local disks);
 - service-capacity-modeling: prices of a reservation of three years, speeds of cores, operations of local disks;
-- apache-libcloud: list prices on demand, of AWS, Azure, Google and Packet.
+- apache-libcloud: list prices on demand, of AWS, Azure and Google by region, and of Packet; Google's with a commitment, and its spot prices.
 
 And from tools/machines.yaml, which is kept by hand: machines of published reports, CPU credits, sizes of other clouds.
 
@@ -40,10 +40,13 @@ WHEELS = {
 MOTO, MODELING, LIBCLOUD = (" ".join(name.replace("_", "-").rsplit("-", 1)) for name in WHEELS)
 AS_OF = {MOTO: "2026-10-27", MODELING: "2026-10-14", LIBCLOUD: "2025-03-02"}
 """When a file was made: of moto and of the reservations the date of the file in its wheel, of libcloud's prices the stamp in it."""
-REGION, HOURS = "us-east-1", 8760
+HOURS = 8760
+FIRST = {"aws": "us-east-1", "azure": "eastus", "gcp": "us-central1"}
+"""The region whose prices hold where none is asked for."""
 SURCHARGE = 1.04
-"""libcloud has some prices of dedicated machines, a tenth more, among those of shared ones. What is above the lowest ratio of its family to
-the reservation's price by more is not taken."""
+"""libcloud has some prices of dedicated machines, a tenth more, among those of shared ones. What is above the lowest ratio of its family (to
+the reservation's price; in other regions, to the price in the first) by more is not taken."""
+GOOGLE_TERMS = {"on-demand": "on_demand", "1y": "1yr_commitment", "3y": "3yr_commitment", "spot": "preemptible"}
 GIB, MBIT, MB = 1 << 30, 1_000_000, 1_000_000
 Machine = dict[str, Any]
 
@@ -62,7 +65,7 @@ def machine(provider: str, name: str, **facts: Any) -> Machine:
     return dict.fromkeys(SCHEMA) | {"provider": provider, "name": name, "prices": []} | facts
 
 
-def price(term: str, usd_h: float, source: str, *, region: str = REGION, as_of: str | None = None, is_derived: bool = False) -> Machine:
+def price(term: str, usd_h: float, source: str, *, region: str, as_of: str | None = None, is_derived: bool = False) -> Machine:
     return {
         "region": region,
         "term": term,
@@ -78,13 +81,11 @@ def aws(wheels: Path, hand: Mapping[str, Any]) -> Iterator[Machine]:
     types = json.loads(gzip.decompress(read(wheels, "moto-5.2.5", "moto/ec2/resources/instance_types.json.gz")))
     base = "service_capacity_modeling/hardware/profiles/pricing/aws/"
     reserved = {name: one["annual_cost"] / HOURS for name, one in json.loads(
-        read(wheels, "service_capacity_modeling-0.3.212", f"{base}3yr-reserved_ec2.json"))[REGION]["instances"].items()}  # fmt: skip
-    listed = {name: regions.get(REGION, 0.0) for name, regions in json.loads(
-        read(wheels, "apache_libcloud-3.9.1", "libcloud/data/pricing.json"))["compute"]["ec2_linux"].items()}  # fmt: skip
+        read(wheels, "service_capacity_modeling-0.3.212", f"{base}3yr-reserved_ec2.json"))[FIRST["aws"]]["instances"].items()}  # fmt: skip
+    on_demand = _on_demand(reserved, listed(wheels, "ec2_linux"))
     speeds = dict(_shapes(wheels))
-    ratios = _ratios(reserved, listed)
     for name, found in types.items():
-        family = name.partition(".")[0]
+        family = _family(name)
         card = found["NetworkInfo"].get("NetworkCards") or []
         disk = found.get("EbsInfo", {}).get("EbsOptimizedInfo") or {}
         local, cpu, speed = found.get("InstanceStorageInfo") or {}, found["VCpuInfo"], speeds.get(name, {})
@@ -103,7 +104,7 @@ def aws(wheels: Path, hand: Mapping[str, Any]) -> Iterator[Machine]:
             local_disk_kind=disks[0].get("Type"), local_read_iops=drive.get("read_io_per_s"), local_write_iops=drive.get("write_io_per_s"),
             cpu_baseline=credit.get("baseline"), credits_per_h=credit.get("per_hour"), credits_max=credit.get("most"),
             is_burstable=bool(found.get("BurstablePerformanceSupported")), source=MOTO, as_of=AS_OF[MOTO],
-            prices=list(_prices(family, reserved.get(name), listed.get(name) or None, ratios)),
+            prices=[*on_demand[name], *([price("3y", reserved[name], MODELING, region=FIRST["aws"])] if reserved.get(name) else [])],
         )  # fmt: skip
 
 
@@ -124,65 +125,91 @@ def _shapes(wheels: Path) -> Iterator[tuple[str, Machine]]:
                 yield from json.loads(archive.read(inside))["instances"].items()
 
 
-def _ratios(reserved: Mapping[str, float], listed: Mapping[str, float]) -> dict[str, float]:
-    """On demand over reserved, by family and (under "") of the median family: the lowest that a size of it has."""
+def listed(wheels: Path, key: str) -> dict[str, Any]:
+    """Prices of libcloud."""
+    found: dict[str, Any] = json.loads(read(wheels, "apache_libcloud-3.9.1", "libcloud/data/pricing.json"))["compute"][key]
+    return found
+
+
+def _family(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _lowest(prices: Mapping[str, float], base: Mapping[str, float]) -> dict[str, float]:
+    """Prices over those of the base, by family: the lowest that a size of it has."""
     by_family: dict[str, list[float]] = defaultdict(list)
-    for name, usd_h in reserved.items():
-        if usd_h and listed.get(name):
-            by_family[name.partition(".")[0]].append(listed[name] / usd_h)
-    lowest = {family: min(values) for family, values in by_family.items()}
-    return {"": median(lowest.values()), **lowest}
+    for name, usd_h in prices.items():
+        if usd_h and base.get(name):
+            by_family[_family(name)].append(usd_h / base[name])
+    return {family: min(values) for family, values in by_family.items()}
 
 
-def _prices(family: str, reserved: float | None, listed: float | None, ratios: Mapping[str, float]) -> Iterator[Machine]:
-    """On demand as it is listed; derived from the reservation where that is not known, or is a dedicated machine's."""
-    if reserved:
-        ratio = ratios.get(family, ratios[""])
-        if listed and listed / reserved <= SURCHARGE * ratio:
-            yield price("on-demand", listed, LIBCLOUD)
-        else:
-            yield price("on-demand", reserved * ratio, MODELING, is_derived=True)
-        yield price("3y", reserved, MODELING)
-    elif listed:
-        yield price("on-demand", listed, LIBCLOUD)
+def _on_demand(reserved: Mapping[str, float], by_type: Mapping[str, Mapping[str, float]]) -> dict[str, list[Machine]]:
+    """On demand by type, the first region first: as it is listed; derived where that is not known, or is a dedicated machine's. In the first
+    region what is derived is from the reservation, in others from the first; where a type is not listed at all, it has no price."""
+    first = {name: regions.get(FIRST["aws"], 0.0) for name, regions in by_type.items()}
+    ratios = _lowest(first, reserved)
+    middle = median(ratios.values())
+    found: dict[str, list[Machine]] = defaultdict(list)
+    for name in {**reserved, **first}:
+        ratio = ratios.get(_family(name), middle)
+        _add(found[name], FIRST["aws"], first.get(name, 0.0), ratio * reserved.get(name, 0.0), MODELING)
+    base = {name: prices[0]["usd_h"] for name, prices in found.items() if prices}
+    for region in sorted({region for regions in by_type.values() for region in regions} - {FIRST["aws"]}):
+        there = {name: regions[region] for name, regions in by_type.items() if region in regions}
+        ratios = _lowest(there, base)
+        for name, usd_h in there.items():
+            _add(found[name], region, usd_h, ratios.get(_family(name), 0.0) * base.get(name, 0.0), LIBCLOUD)
+    return found
+
+
+def _add(prices: list[Machine], region: str, usd_h: float, expected: float, source: str) -> None:
+    """A price as it is listed, unless that is not known, or so far above what is expected that it is a dedicated machine's."""
+    if usd_h and (not expected or usd_h <= SURCHARGE * expected):
+        prices.append(price("on-demand", usd_h, LIBCLOUD, region=region))
+    elif expected:
+        prices.append(price("on-demand", expected, source, region=region, is_derived=True))
 
 
 def google(wheels: Path, hand: Mapping[str, Any]) -> Iterator[Machine]:
     """Sizes of Google's families: so many GB of memory for each vCPU, each of which has a price."""
-    listed = json.loads(read(wheels, "apache_libcloud-3.9.1", "libcloud/data/pricing.json"))["compute"]["gce_instances"]
+    by_family = listed(wheels, "gce_instances")
     for family, form in hand["google"]["families"].items():
-        parts = listed[family]
+        parts = by_family[family]
         for shape, gb_each in form["memory_gb_per_vcpu"].items():
             for vcpus, gbit_s in form["gbit_s"].items():
                 memory = vcpus * gb_each
-                prices = [price(term, vcpus * parts["cpu"][key]["us-east1"]["price"] + memory * parts["ram"][key]["us-east1"]["price"], LIBCLOUD,
-                                region="us-east1")
-                          for term, key in (("on-demand", "on_demand"), ("1y", "commit1yr"), ("3y", "commit3yr")) if _has(parts, key)]  # fmt: skip
+                prices = [price(term, vcpus * parts["cpu"][key][region]["price"] + memory * parts["ram"][key][region]["price"], LIBCLOUD, region=region)
+                          for term, key in GOOGLE_TERMS.items() for region in _first("gcp", _known(parts["cpu"][key]) & _known(parts["ram"][key]))]  # fmt: skip
                 yield machine("gcp", f"{family}-{shape}-{vcpus}", family=family, arch="x86_64", vcpus=vcpus, cores=vcpus // 2, threads_per_core=2,
                               memory_bytes=round(memory * GIB), net_peak_bit_s=gbit_s * 1e9, is_burstable=False, source=hand["google"]["source"],
                               as_of=str(hand["google"]["as_of"]), prices=prices)  # fmt: skip
 
 
-def _has(parts: Mapping[str, Any], key: str) -> bool:
-    return all("us-east1" in parts[part].get(key, {}) for part in ("cpu", "ram"))
+def _known(by_region: Mapping[str, Mapping[str, float]]) -> set[str]:
+    return {region for region, one in by_region.items() if one["price"]}
+
+
+def _first(provider: str, regions: set[str]) -> list[str]:
+    return sorted(regions, key=lambda region: (region != FIRST[provider], region))
 
 
 def azure(wheels: Path, hand: Mapping[str, Any]) -> Iterator[Machine]:
     """Sizes of Azure's series."""
-    listed = json.loads(read(wheels, "apache_libcloud-3.9.1", "libcloud/data/pricing.json"))["compute"]["azure_linux"]
+    by_type = listed(wheels, "azure_linux")
     for series, form in hand["azure"]["series"].items():
         for vcpus, gbit_s in form["gbit_s"].items():
             name = form["name"].format(vcpus)
-            usd_h = listed.get(name.lower().replace("_", ""), {}).get("eastus")
+            there = {region: usd_h for region, usd_h in by_type.get(name.lower().replace("_", ""), {}).items() if usd_h}
             yield machine("azure", name, family=series, arch="x86_64", vcpus=vcpus, cores=vcpus // 2, threads_per_core=2,
                           memory_bytes=vcpus * form["memory_gb_per_vcpu"] * GIB, net_peak_bit_s=gbit_s * 1e9, is_burstable=False,
                           source=hand["azure"]["source"], as_of=str(hand["azure"]["as_of"]),
-                          prices=[price("on-demand", usd_h, LIBCLOUD, region="eastus")] if usd_h else [])  # fmt: skip
+                          prices=[price("on-demand", there[region], LIBCLOUD, region=region) for region in _first("azure", set(there))])  # fmt: skip
 
 
 def by_hand(wheels: Path, hand: Mapping[str, Any]) -> Iterator[Machine]:
     """Machines of published reports."""
-    packet = json.loads(read(wheels, "apache_libcloud-3.9.1", "libcloud/data/pricing.json"))["compute"]["packet"]
+    packet = listed(wheels, "packet")
     for one in hand["machines"]:
         facts = {
             key: str(value) if key == "as_of" else value

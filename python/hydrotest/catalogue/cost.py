@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 
@@ -76,6 +77,8 @@ class Costs(Row):
     machines: Count = Field(description="Machines of all of them.")
 
 
+SHOWN = 5
+"""Regions that an error names."""
 NOT_IN_IT = ["people", "licences", "support", "backups", "egress to the internet"]
 
 
@@ -97,13 +100,42 @@ def machine_line(machine: Machine, count: int, wanted: Wanted) -> Line:
     """Machines of a type. Raises `BadInputError` where their price is not known."""
     price = machine.price(wanted.region, wanted.term)
     if price is None:
-        there = sorted({f"{one.term} in {one.region}" if one.region else one.term for one in machine.prices})
-        hint = f"There is {', '.join(there)}. " if there else ""
-        where = f" in {wanted.region}" if wanted.region else ""
-        raise BadInputError(f"{machine.full_name}: the price {wanted.term}{where} is not known",
-                            f"{hint}Write it into machines.yaml (`hydrotest catalogue import PRICES.csv`).")  # fmt: skip
+        raise BadInputError(f"{machine.full_name}: the price {wanted.term}{_where(wanted)} is not known", _hint([machine], wanted))
     return Line(what=machine.full_name, count=count, unit="machine", usd_each=price.usd_h, usd_h=count * price.usd_h, region=price.region, term=price.term,
                 as_of=_day(price.as_of), source=price.source, is_derived=price.is_derived)  # fmt: skip
+
+
+def check_prices(machines: Sequence[Machine], wanted: Wanted) -> None:
+    """Raises `BadInputError` where the price of none of them is known."""
+    if any(one.price(wanted.region, wanted.term) for one in machines):
+        return
+    check_region(machines, wanted.region)
+    raise BadInputError(f"no price {wanted.term}{_where(wanted)} is known of any of {len(machines)} machines", _hint(machines, wanted))
+
+
+def check_region(machines: Sequence[Machine], region: str | None) -> None:
+    """Raises `BadInputError` where no price of any of them is known in a region."""
+    if region is not None and not any(price.region in ("", region) for one in machines for price in one.prices):
+        raise BadInputError(f"no price in {region} is known", _hint(machines, Wanted(region)))
+
+
+def _where(wanted: Wanted) -> str:
+    return f" in {wanted.region}" if wanted.region else ""
+
+
+def _hint(machines: Iterable[Machine], wanted: Wanted) -> str:
+    """What there is in the place of a price that is not known: other terms in that region, or other regions."""
+    prices = [price for one in machines for price in one.prices]
+    regions = list(dict.fromkeys(price.region for price in prices if price.region))
+    terms = sorted({price.term for price in prices if not price.region or wanted.region in (None, price.region)})
+    if terms:
+        there = f"There is {', '.join(terms)}. "
+    elif near := get_close_matches(str(wanted.region), regions, 1):
+        there = f"Did you mean {near[0]}? "
+    else:
+        more = f" and {len(regions) - SHOWN} more" if len(regions) > SHOWN else ""
+        there = f"Prices are known in {', '.join(regions[:SHOWN])}{more}. " if regions else ""
+    return f"{there}`hydrotest catalogue import PRICES.csv` brings others."
 
 
 def _day(value: date | None) -> str | None:

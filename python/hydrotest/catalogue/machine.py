@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import date
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -36,7 +37,7 @@ class Price:
     as_of: date | None
     source: str
     is_derived: bool = False
-    """Not listed: from the price of a reservation, at the ratio of its family."""
+    """Not listed: from the price of a reservation, or from that in the provider's first region, at the ratio of its family."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ class Machine:
 NAMES = tuple(one.name for one in fields(Machine))
 
 
+@cache
 def day(text: str | None) -> date | None:
     """A date as a file has it."""
     return None if text is None else date.fromisoformat(text)

@@ -338,33 +338,37 @@ def import_hosts(*, tofu: Path | None = None, ansible: Path | None = None, ssh: 
 
 
 @catalogue_app.command(name="list")
-def catalogue_list(*patterns: str, own: Path | None = None, as_json: Json = False) -> int:
+def catalogue_list(*patterns: str, region: str | None = None, own: Path | None = None, as_json: Json = False) -> int:
     """List types of machines, e.g. 'aws/m7*' 'gcp/n2-*'.
 
     Parameters
     ----------
+    region
+        Those that have a price there, with that price, e.g. eu-central-1.
     own
         A file of your own machines, which go first; by default machines.yaml, if there is one.
     """
     from hydrotest.cli.commands.catalogue import list_
 
-    return list_(patterns, own, as_json)
+    return list_(patterns, region, own, as_json)
 
 
 @catalogue_app.command(name="show")
-def catalogue_show(name: str, *, own: Path | None = None, as_json: Json = False) -> int:
+def catalogue_show(name: str, *, region: str | None = None, own: Path | None = None, as_json: Json = False) -> int:
     """Show all that is known of one type of machine, with its source and the date of each price.
 
     Parameters
     ----------
     name
         E.g. aws/m7i.xlarge; or m7i.xlarge, where only one provider has it.
+    region
+        Only the prices there.
     own
         A file of your own machines, which go first; by default machines.yaml, if there is one.
     """
     from hydrotest.cli.commands.catalogue import show
 
-    return show(name, own, as_json)
+    return show(name, region, own, as_json)
 
 
 @catalogue_app.command(name="import")

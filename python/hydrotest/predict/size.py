@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hydrotest import __version__
-from hydrotest.catalogue.cost import HOURS, Line
+from hydrotest.catalogue.cost import HOURS, Line, check_prices
 from hydrotest.errors import BadInputError
 from hydrotest.predict.answer import Refused, Why
 from hydrotest.predict.basis import Basis, basis_of, calibration
@@ -111,16 +111,7 @@ def _check(bases: Sequence[Basis], ask: Ask) -> None:
             kept = f"{one.spec.copies} {'copy' if one.spec.copies == 1 else 'copies'}"
             raise TooFewCopiesError(f"{one.name} has {kept} and needs {needed}: it does not survive a {ask.lost}",
                                     "Write `--survive none`, or measure it with more copies.")  # fmt: skip
-    regions = {price.region for machine in ask.machines for price in machine.prices if price.region}
-    if ask.wanted.region is not None and regions and ask.wanted.region not in regions:
-        raise BadInputError(
-            f"no price in {ask.wanted.region} is known",
-            f"There is {', '.join(sorted(regions))}. `hydrotest catalogue import PRICES.csv` brings others.",
-        )
-    if not any(machine.price(ask.wanted.region, ask.wanted.term) for machine in ask.machines):
-        there = sorted({f"{price.term} in {price.region}" for machine in ask.machines for price in machine.prices if price.region})
-        raise BadInputError(f"no price {ask.wanted.term}{f' in {ask.wanted.region}' if ask.wanted.region else ''} is known of any of {len(ask.machines)} machines",
-                            f"There is {', '.join(there) or 'none at all'}. `hydrotest catalogue import PRICES.csv` brings others.")  # fmt: skip
+    check_prices(ask.machines, ask.wanted)
 
 
 def _plans(bases: Sequence[Basis], ask: Ask, *, with_rejected: bool = True) -> tuple[list[Plan], list[Rejected]]:

@@ -10,7 +10,7 @@ from hydrotest.units import show_bytes
 
 
 def machines_sheet(machines: Sequence[Machine]) -> Table:
-    """A row for each."""
+    """A row for each, with the first price of each term that it has."""
     heads = [
         "type",
         "vCPUs",
@@ -81,6 +81,6 @@ def prices_sheet(one: Machine) -> Table:
 
 
 def _price(price: Price) -> list[str]:
-    about, how = ("about ", " (from the reservation, at the ratio of its family)") if price.is_derived else ("", "")
+    about, how = ("about ", " (not listed: at the ratio of its family)") if price.is_derived else ("", "")
     as_of = NONE if price.as_of is None else price.as_of.isoformat()
     return [price.term, price.region or "everywhere", f"{about}{price.usd_h:.4f}", as_of, price.source + how]

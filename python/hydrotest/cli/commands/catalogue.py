@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from hydrotest.catalogue.clouds import as_rows, is_prices, read_machines, read_prices
+from hydrotest.catalogue.cost import check_region
 from hydrotest.catalogue.machine import Machine, Price
 from hydrotest.catalogue.machines import found, machines, old_prices, read_own, selected
 from hydrotest.cli.output import err_console, out_console, print_json
@@ -28,9 +29,12 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def list_(patterns: Sequence[str], own: Path | None, as_json: bool) -> int:
-    """A row for each machine."""
+def list_(patterns: Sequence[str], region: str | None, own: Path | None, as_json: bool) -> int:
+    """A row for each machine; with a region, for each that has a price there."""
     chosen = selected(patterns, machines(own))
+    if region is not None:
+        check_region(chosen, region)
+        chosen = [found for one in chosen if (found := _in(one, region)).prices]
     if as_json:
         print_json({"machines": [written(one) for one in chosen]})
     else:
@@ -39,9 +43,17 @@ def list_(patterns: Sequence[str], own: Path | None, as_json: bool) -> int:
     return EXIT_DONE
 
 
-def show(name: str, own: Path | None, as_json: bool) -> int:
+def _in(one: Machine, region: str) -> Machine:
+    """With the prices that hold in a region."""
+    return replace(one, prices=[price for price in one.prices if price.region in ("", region)])
+
+
+def show(name: str, region: str | None, own: Path | None, as_json: bool) -> int:
     """Everything of one machine."""
     one = found(name, machines(own))
+    if region is not None:
+        check_region([one], region)
+        one = _in(one, region)
     if as_json:
         print_json(written(one))
         return EXIT_DONE
