@@ -65,6 +65,8 @@ docs: install ## the references and schemas of the files that people write, and 
 install: tools $(VENV)/.installed
 	@# Cargo finds out itself whether the binary is up to date; this takes two seconds when it is.
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@# A shell may ask Python to keep no compiled modules (PYTHONDONTWRITEBYTECODE); then each command would compile all that it imports.
+	@$(BIN)/python -m compileall -q python/hydrotest
 
 wheel: build-tools $(VENV)/.installed ## dist/*.whl: installs with pip alone; what only Spark and emulated hosts need are the extras `spark` and `lab`
 	$(BIN)/maturin build --release --locked --out dist

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,11 @@ from pathlib import Path
 from typing import Any
 
 HYDROTEST = Path(sys.executable).parent / "hydrotest"
+
+
+def users_environment() -> dict[str, str]:
+    """As a user has it: modules are compiled once, whatever this shell asks for."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def summary_of(experiment: Path, folder: Path, *options: str) -> dict[str, Any]:

@@ -18,13 +18,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+from one_run import HYDROTEST, users_environment
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.long_soak import make_long_soak  # noqa: E402
 from tests.synthetic import SyntheticRun  # noqa: E402
 
-HYDROTEST = Path(sys.executable).parent / "hydrotest"
 TRIAL_S = 10
 COMMANDS = ("show", "report", "predict")
 
@@ -69,7 +70,9 @@ def measured(run: Path) -> dict[str, Any]:
     found: dict[str, Any] = {"mb": round(size / 1e6)}
     for command in COMMANDS:
         begun = time.monotonic()
-        process = subprocess.Popen([str(HYDROTEST), command, str(run)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [str(HYDROTEST), command, str(run)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=users_environment()
+        )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         # What a run without a calibration is asked about may be refused, which takes as long.

@@ -10,12 +10,13 @@ medians over them. A ratio to `python -c pass` depends less on the machine than 
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import statistics
 import subprocess
 import sys
 from pathlib import Path
+
+from one_run import users_environment
 
 ROOT = Path(__file__).resolve().parent.parent
 QUICKSTART = ROOT / "experiments/quickstart.yaml"
@@ -44,9 +45,7 @@ def made_up_run(base: Path) -> Path:
 def cpu_s(argv: list[str]) -> float:
     """CPU time of a process and of what it waits for."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # As a user has it: modules are compiled once, whatever this shell asks for.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    subprocess.run(argv, stdout=subprocess.DEVNULL, check=True, env=environment)
+    subprocess.run(argv, stdout=subprocess.DEVNULL, check=True, env=users_environment())
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
