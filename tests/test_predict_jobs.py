@@ -141,6 +141,11 @@ def test_what_one_more_worker_gains_is_shown() -> None:
     assert found.gains["worker"] == pytest.approx(1.0)
 
 
+def test_tests_that_still_got_faster_are_named() -> None:
+    assert asked(known()).jobs[0].unsettled == []
+    assert asked(replace(known(), unsettled=["job", "other"])).jobs[0].unsettled == ["job"]
+
+
 @pytest.mark.parametrize(("changes", "why", "about"), [
     (["job.skew=0.3"], Why.SETTING, "job.skew"), (["spark.memory=2 GiB"], Why.SETTING, "spark.memory"), (["hosts.network=0.1x"], Why.SETTING, "hosts.network"),
     (["job.tests=[window]"], Why.TOO_FEW, "job: window"), (["spark.workers=20"], Why.TOO_FAR, "spark.slots"), (["job.scale_factor=5"], Why.TOO_FAR, "job.scale_factor"),

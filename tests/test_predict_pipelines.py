@@ -95,6 +95,12 @@ def test_a_pipeline_as_it_was_has_the_limit_that_was_measured() -> None:
     assert {use.system: use.share for use in found.uses if use.resource == "cpu"}["kafka"] == pytest.approx((0.05 + 15e-6 * LIMIT) / 0.5)
 
 
+def test_a_pipeline_that_still_got_faster_is_named() -> None:
+    measured = run()
+    assert limit_of(measured).unsettled == []
+    assert limit_of(replace(measured, unsettled=["flow", "ingest"])).unsettled == ["flow"]
+
+
 def test_a_second_executor_doubles_the_rate_and_a_third_leaves_it_to_the_broker() -> None:
     two, three = limit_of(run(), "flow.executors=2"), limit_of(run(), "flow.executors=3")
     assert [two.binds.system, two.limit] == [SPARK, pytest.approx(2 * LIMIT, rel=1e-6)]

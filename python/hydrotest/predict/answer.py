@@ -209,6 +209,9 @@ class Job(Row):
     slots: Count = Field(description="Tasks that run at a time.")
     gains: dict[str, Number] = Field(description="Seconds less with one more `worker`, and with one more `core` on each of them.")
     moved: list[Moved] = Field(description="Numbers that are not as they were measured.")
+    unsettled: list[str] = Field(
+        default_factory=list, description="Measured workloads whose tests still got faster when their warm-up ended."
+    )
     at: dict[str, Number] = Field(description="All numbers that it holds for: a run that is held against it must have them.")
     alike: dict[str, str] = Field(default_factory=dict, description="The settings that such a run must have, too.")
 

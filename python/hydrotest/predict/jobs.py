@@ -64,7 +64,9 @@ def job_answers(runs: Sequence[Known], now: Asked, name: str, speed: float, is_s
         elif any(one.spilled for one in alike) and _is_more(numbers, f"{name}.data_scale"):
             out.append(refused(Why.MEMORY, [name]))
         else:
-            out.append(_job(name, spec, test, place, alike, numbers, now, scores).model_copy(update={"alike": settings(now, spec)}))
+            unsettled = sorted({one.workload for one in alike if one.workload in runs[one.run].unsettled})
+            found = _job(name, spec, test, place, alike, numbers, now, scores)
+            out.append(found.model_copy(update={"alike": settings(now, spec), "unsettled": unsettled}))
     return out
 
 

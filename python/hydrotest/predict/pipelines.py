@@ -165,10 +165,14 @@ def pipeline_answer(
         workload=name, system=SPARK, unit=WORKLOADS[now.experiment.workloads[name].kind].unit or RECORDS, by=OBJECTIVE, measured=runs[0].limits.get(name),
         limit=limit, low=low, high=high, at_least=False, zone=Zone.EXTRAPOLATED if is_assumed else zone_of(numbers), binds=binds[0],
         is_certain=following is None or following.rate > high, next=following, uses=[use for one in left for use in one.uses(limit)],
-        prices=_prices(left, parts, limit, numbers), moved=moved, is_soft=len(laws) < len(left), unsettled=[],
+        prices=_prices(left, parts, limit, numbers), moved=moved, is_soft=len(laws) < len(left), unsettled=_unsettled(same),
         windows=sum(one.workload == other for run, other in same for one in run.pipes),
         fit_error=max((one.error for one in laws), default=0.0), at={one.axis: one.value for one in numbers}, alike=settings_of(now.experiment, name),
     )  # fmt: skip
+
+
+def _unsettled(measured: Sequence[Measured]) -> list[str]:
+    return sorted({other for run, other in measured if other in run.unsettled})
 
 
 def _not_modelled(now: Asked, name: str) -> str:

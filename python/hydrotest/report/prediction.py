@@ -51,6 +51,8 @@ def print_answer(answer: Answer, console: Console) -> None:
         _print_prediction(one, console)
     if answer.jobs:
         print_sheet(_jobs_sheet(answer), console)
+        for name in dict.fromkeys(name for one in answer.jobs for name in one.unsettled):
+            print_text(f"  tests of {name} had not settled when they were measured: a longer warm-up may find them faster", console)
     if answer.uses or answer.predictions:
         print_sheet(_uses_sheet(answer), console)
     for use in answer.uses:

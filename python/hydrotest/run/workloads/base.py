@@ -12,15 +12,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from hydrotest.analysis.limits.verdict import COMPILING_MAX
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.statistics.steady import is_settled
 from hydrotest.errors import TrialFailedError
 from hydrotest.hosts.base import Host
 from hydrotest.run.attached.own import OwnThings
 from hydrotest.run.lifecycle.attempts import until_done, until_through
 from hydrotest.run.lifecycle.events import Listener
 from hydrotest.run.trials.trial import Disturbance, Part, TrialPlan, TrialRunner
+from hydrotest.run.workloads.warming import P99_GAIN_MIN, Stretches
 from hydrotest.spec.arrivals import Arrivals
 from hydrotest.spec.check_attached import most_of
 from hydrotest.spec.models import Experiment
@@ -32,9 +31,6 @@ from hydrotest.store.records import Trial
 from hydrotest.systems.base import System
 
 WARM_UP_CHUNK_S = 5.0
-COST_GAIN_MIN, TIME_GAIN_MIN, P99_GAIN_MIN = 0.08, 0.08, 0.3
-"""Falls of the CPU per operation, the time per operation and the p99 that are clear gains. Seen on two cores, between warm chunks of
-the same load: 5 to 10 %, and up to 1.4 times for the p99."""
 SATURATED_WARM_UP_SHARE = 0.7
 """Share of the longest warm-up; the rest is left for load by schedule."""
 IN_FLIGHT_MARGIN_S = 1.0
@@ -176,6 +172,11 @@ class Workload(ABC):
             await until_through(self.bench, f"preparing {self.name}", self._settle)
             self.is_prepared = True
 
+    def has_warmed_up(self, seconds: float, is_settled: bool, **figures: object) -> None:
+        """Says for how long it warmed its system, and whether that was enough; `figures` show why."""
+        self.bench.runner.folder.journal("warmed up", workload=self.name, seconds=seconds, settled=is_settled, **figures)
+        self.bench.listener.say(f"{self.name}: {'settled' if is_settled else 'not settled'} after {seconds:.0f} s of warm-up")
+
     @abstractmethod
     async def _prepare(self) -> None:
         """Sets up, while emulated hosts have all of the machine's cores.
@@ -259,34 +260,25 @@ class Rated(LoadWorkload):
             return  # what others use is warm, and would have to bear load without a rate limit
         bounds = self.bench.experiment.warm_up
         buffer = self.bench.runner.sampling.buffer
-        cpu, jit = buffer.service_cpu_us, buffer.service_jit_us
-        costs: list[list[float]] = [[], []]
-        times: list[list[float]] = [[], []]
-        pressed, rate, settled = 0.0, 0.0, [False, False]
-        for phase, until in enumerate((bounds.most * SATURATED_WARM_UP_SHARE, bounds.most)):
-            while pressed < until and not (settled[phase] and pressed >= bounds.least):
+        saturated, scheduled = Stretches(buffer, (service_prefix,)), Stretches(buffer, (service_prefix,), P99_GAIN_MIN)
+        pressed, rate = 0.0, 0.0
+        for stretches, until in ((saturated, bounds.most * SATURATED_WARM_UP_SHARE), (scheduled, bounds.most)):
+            while pressed < until and not (stretches.are_settled and pressed >= bounds.least):
                 self.bench.listener.phase(f"warming up {service_prefix} with {self.name}")
-                before, jit_before = self._of_services(cpu, service_prefix), self._of_services(jit, service_prefix)
-                offered = rate * SCHEDULED_WARM_UP_RATE if phase == 1 and rate else None
+                offered = rate * SCHEDULED_WARM_UP_RATE if stretches is scheduled and rate else None
                 plan = TrialPlan(f"warm-up-{self.name}", Purpose.WARM_UP, 0.0, WARM_UP_CHUNK_S)
+                stretches.begin()
                 ended = await until_done(self.bench, partial(trial or self.trial, plan, LoadSpec(rate_per_s=offered)))
                 outcome = ended.load(self.name).outcome
                 pressed += WARM_UP_CHUNK_S
-                if outcome is not None and outcome.counts.completed:
-                    costs[phase].append((self._of_services(cpu, service_prefix) - before) / outcome.counts.completed)
-                    rate = outcome.counts.completed / WARM_UP_CHUNK_S if offered is None else rate
-                    p99 = (Measured.read(self.bench.runner.folder, ended, self.name).latency or {}).get("p99")
-                    times[phase].append(WARM_UP_CHUNK_S / outcome.counts.completed if offered is None else p99 or 0.0)
-                compiling = (self._of_services(jit, service_prefix) - jit_before) / 1e6 / WARM_UP_CHUNK_S
-                still = is_settled(times[phase], TIME_GAIN_MIN if offered is None else P99_GAIN_MIN)
-                settled[phase] = is_settled(costs[phase], COST_GAIN_MIN) and still and compiling <= COMPILING_MAX
-        self.bench.runner.folder.journal("warmed up", workload=self.name, seconds=pressed, settled=all(settled),
-                                         cpu_us_per_operation=costs, s_per_operation=times[0], p99_ms=times[1])  # fmt: skip
-        self.bench.listener.say(f"{self.name}: {'settled' if all(settled) else 'not settled'} after {pressed:.0f} s of warm-up")
-
-    @staticmethod
-    def _of_services(counters: dict[str, int], prefix: str) -> int:
-        return sum(value for name, value in counters.items() if name.startswith(prefix))
+                completed = 0 if outcome is None else outcome.counts.completed
+                if completed and offered is None:
+                    rate = completed / WARM_UP_CHUNK_S
+                p99 = (Measured.read(self.bench.runner.folder, ended, self.name).latency or {}).get("p99") if completed else None
+                stretches.end(WARM_UP_CHUNK_S, completed, WARM_UP_CHUNK_S / max(1, completed) if offered is None else p99 or 0.0)
+        self.has_warmed_up(pressed, saturated.are_settled and scheduled.are_settled,
+                           cpu_us_per_operation=[saturated.costs_us, scheduled.costs_us], s_per_operation=saturated.times,
+                           p99_ms=scheduled.times)  # fmt: skip
 
 
 class Follower(Rated):

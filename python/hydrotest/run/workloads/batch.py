@@ -14,12 +14,16 @@ from hydrotest.hosts.node import Node
 from hydrotest.load.spark import Application, Driver, JobHungError
 from hydrotest.run.trials.trial import Background, Disturbance, Part, TrialPlan
 from hydrotest.run.workloads.base import Bench, LoadSpec, LoadWorkload, remove_quietly
-from hydrotest.run.workloads.submission import LongLivedDriver, Needs
+from hydrotest.run.workloads.submission import SERVICES, LongLivedDriver, Needs
+from hydrotest.run.workloads.warming import Stretches
 from hydrotest.spec.command import Command
 from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.spark import SparkPerf
 from hydrotest.store import layout
 from hydrotest.store.records import Iteration, Load, Trial
+
+ROUNDS_MIN = 2
+"""The first runs on a JVM are not representative."""
 
 
 class Batch(LoadWorkload):
@@ -65,22 +69,26 @@ class Batch(LoadWorkload):
 
     async def _warm_up(self, driver: Driver) -> None:
         self.bench.listener.phase(f"warming up spark with {self.name}")
-        # Each test at least twice: the first runs on a JVM are not representative.
+        bounds, begun = self.bench.experiment.warm_up, time.monotonic()
+        stretches = Stretches(self.bench.runner.sampling.buffer, (SERVICES,))
+        rounds, pressed = 0, 0.0
         await driver.press()
-        begun = time.monotonic()
-        runs: list[Iteration] = []
-        while len(runs) < 2 * len(self.spec.tests) or time.monotonic() - begun < self.bench.experiment.warm_up.least:
+        while rounds < ROUNDS_MIN or pressed < bounds.least or (not stretches.are_settled and pressed < bounds.most):
+            stretches.begin()
             try:
-                runs.append(await self._next(driver))
+                runs = [await self._next(driver) for _ in self.spec.tests]
             except JobHungError as hung:
                 # A test that hangs while it is cold is still measured; the trial reports it.
                 self.bench.listener.warn(f"{self.name} cannot be warmed up: {hung.message}", hung.hint)
                 await self.kept.leave()
                 return
+            before, pressed, rounds = pressed, time.monotonic() - begun, rounds + 1
+            stretches.end(pressed - before, all(one.finished for one in runs), sum(one.seconds for one in runs))
             if self._all_fail(runs):
                 break
         await driver.rest()
         await driver.rested()
+        self.has_warmed_up(pressed, stretches.are_settled, cpu_us_per_round=stretches.costs_us, s_per_round=stretches.times)
 
     async def measure(self, plan: TrialPlan, repeats: int) -> Trial:
         """Each test `repeats` times, alone, as one trial."""

@@ -20,6 +20,7 @@ from hydrotest.run.workloads.base import UNTHROTTLED, Bench, Follower, LoadSpec,
 from hydrotest.run.workloads.engines.base import Places
 from hydrotest.run.workloads.engines.catalogue import make_engine
 from hydrotest.run.workloads.kafka import Produce
+from hydrotest.run.workloads.warming import Stretches
 from hydrotest.spec.choice import expected, narrowed
 from hydrotest.spec.dataflow import Dataflow
 from hydrotest.store import layout
@@ -32,12 +33,6 @@ from hydrotest.units import show_rate
 WARM_UP_S = 8.0
 WARM_UP_RATE = 5_000.0
 """Records a second of the first warm-up, and the maximum of later ones."""
-SETTLED = 1.1
-"""A pipeline is warm when its throughput grows by less than this factor between equal warm-ups.
-
-A new driver and new executors with a quarter of a core took 20 to 30 s for their first batch,
-4 s a batch in the next trial, and 2 s in the one after it.
-"""
 SATURATING_RATE = 2.0
 """Multiple of the last throughput that is offered to saturate.
 
@@ -83,21 +78,25 @@ class Flow(Follower):
         await until_done(self.bench, self._warm_up)
 
     async def _warm_up(self) -> Trial:
-        """Applies the same rate until the throughput no longer rises.
+        """Applies the same rate until the throughput no longer rises, and the CPU for a record no longer falls: a pipeline that keeps up
+        with the rate may be cold.
 
-        Repeats for each new driver: no trial may measure cold code. Returns the last of its trials, or the
+        Repeats for each new driver: no trial may measure cold code. A new driver and new executors with a quarter of a core took 20 to
+        30 s for their first batch, 4 s a batch in the next trial, and 2 s in the one after it. Returns the last of its trials, or the
         first that failed.
         """
         start, known = self.engine.starts, self._through or 0.0
         trial = await self._warm_by(WARM_UP_RATE)
-        pressed_s, before, rate = WARM_UP_S, 0.0, min(WARM_UP_RATE, SATURATING_RATE * (self._through or WARM_UP_RATE))
-        is_settled = False
-        while trial.status != "failed" and not is_settled and pressed_s < self.bench.experiment.warm_up.most:
+        pressed_s, rate = WARM_UP_S, min(WARM_UP_RATE, SATURATING_RATE * (self._through or WARM_UP_RATE))
+        stretches = Stretches(self.bench.runner.sampling.buffer, self.engine.lasting_services)
+        while trial.status != "failed" and not stretches.are_settled and pressed_s < self.bench.experiment.warm_up.most:
+            stretches.begin()
             trial = await self._warm_by(rate)
-            pressed_s, through = pressed_s + WARM_UP_S, self._through or 0.0
-            is_settled, before = through < SETTLED * before, through
+            pressed_s += WARM_UP_S
+            outcome = None if trial.status == "failed" else trial.load(self.source.name).outcome
+            stretches.end(WARM_UP_S, 0 if outcome is None else outcome.counts.completed, 1 / (self._through or rate))
         if trial.status != "failed":
-            self.bench.listener.say(f"{self.name}: {'settled' if is_settled else 'not settled'} after {pressed_s:.0f} s of warm-up")
+            self.has_warmed_up(pressed_s, stretches.are_settled, cpu_us_per_operation=[stretches.costs_us], s_per_operation=stretches.times)
             self._warm_since, self._through = start, max(known, self._through or 0.0) or None
         return trial
 

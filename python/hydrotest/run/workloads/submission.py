@@ -20,6 +20,8 @@ from hydrotest.systems.base import System
 from hydrotest.systems.spark.client import CONF, PROPERTIES, SparkAccess, SparkClient
 
 PORT_TRIES = 100
+SERVICES = "spark"
+"""How the names of the services of Spark begin: masters, workers with their executors, drivers."""
 
 
 async def submission(

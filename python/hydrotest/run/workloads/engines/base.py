@@ -63,6 +63,11 @@ class Engine(ABC):
         return ",".join(self.cluster.addresses)
 
     @property
+    def lasting_services(self) -> tuple[str, ...]:
+        """How the names of the services begin that stay up for the whole run."""
+        return ()
+
+    @property
     def starts(self) -> int:
         """Number of starts of the engine's long-lived part; it is cold after each."""
         return 0

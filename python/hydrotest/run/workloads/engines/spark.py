@@ -17,7 +17,7 @@ from hydrotest.load.spark import READY_S_MAX, Application
 from hydrotest.percentiles import PERCENTILES
 from hydrotest.run.workloads.base import Bench
 from hydrotest.run.workloads.engines.base import BEGIN_S_MAX, Engine, Places
-from hydrotest.run.workloads.submission import LongLivedDriver, Needs
+from hydrotest.run.workloads.submission import SERVICES, LongLivedDriver, Needs
 from hydrotest.spec.choice import expected
 from hydrotest.spec.dataflow import Dataflow, driver_service, query_service
 from hydrotest.spec.fields import PropertyValue
@@ -52,6 +52,10 @@ class SparkEngine(Engine):
     def driver_name(self) -> str:
         """Its driver's name, among the services."""
         return driver_service(self.name)
+
+    @property
+    def lasting_services(self) -> tuple[str, ...]:
+        return (SERVICES,)
 
     @property
     def starts(self) -> int:
