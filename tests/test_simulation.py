@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from hydrotest.analysis.demand.laws.base import Load
+from hydrotest.analysis.demand.laws.cassandra import MixLaw
 from hydrotest.analysis.demand.laws.kafka import ProduceLaw
 from hydrotest.catalogue.cost import Wanted
 from hydrotest.catalogue.machine import Machine
@@ -23,6 +24,7 @@ from hydrotest.predict.simulation.prepared import prepared
 from hydrotest.predict.simulation.scenario import read_scenario
 from hydrotest.predict.simulation.simulate import simulated
 from hydrotest.report.figures.course import course_page
+from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.hosts import PAYLOAD
 from hydrotest.spec.kafka_produce import KafkaProduce
 from tests.test_predict import FILE, HAS, TRUE, cores, known
@@ -282,6 +284,54 @@ def test_systems_on_the_same_hosts_share_their_cores(tmp_path: Path) -> None:
     shared, _ = played(tmp_path, run, load={"small": {"rate": rate}, "store": {"follows": "small", "ratio": 0.01}})
     assert alone.workloads[0].waiting == pytest.approx(0, abs=1e-3)
     assert shared.workloads[0].waiting > 0
+
+
+def rewritten(tmp_path: Path, load: Any, behind: Any = None, **more: Any) -> tuple[Simulated, pl.DataFrame, float]:
+    """Rows that are overwritten, each byte rewritten four times, by hosts that can do so for 1,000 operations/s; and what each writes for those."""
+    run = both(0.0)
+    spec = run.experiment.workload("store", CassandraLoad)
+    assert spec is not None
+    fresh = MixLaw().work(spec, Load(1000.0, False, 2)).written
+    compaction = {"rewrites": 4, "speed": f"{4 * fresh / 1e6:.9f} MB/s", **({} if behind is None else {"behind": behind})}
+    alone = replace(run, seen={"cassandra": run.seen["cassandra"]})
+    hosts = {"broker": {"count": 2, "disk": {"size": "10 GB"}}}
+    found, series = played(
+        tmp_path, alone, load={"store": load}, hosts=hosts, systems={"cassandra": {"on": "broker", "compaction": compaction}}, **more
+    )
+    return found, series, fresh
+
+
+def test_compaction_that_keeps_up_leaves_nothing_behind(tmp_path: Path) -> None:
+    found, series, _ = rewritten(tmp_path, {"rate": 900})
+    (behind,) = found.compaction
+    assert [behind.most_s, behind.end_s] == pytest.approx([0, 0], abs=1e-6)
+    assert series["broker fill"][-1] == pytest.approx(series["broker fill"][0])
+
+
+def test_compaction_that_is_too_slow_falls_behind_and_old_rows_stay_on_the_disk(tmp_path: Path) -> None:
+    found, series, fresh = rewritten(tmp_path, {"rate": 1500}, behind="200 s")
+    (behind,) = found.compaction
+    # It does two thirds of what comes: after 600 s it is behind by half of that.
+    assert [behind.most_s, behind.end_s] == pytest.approx([300, 300], rel=0.01)
+    assert next(one.minutes for one in found.missed if one.workload == "compaction") == pytest.approx(200 / 60, rel=0.02)
+    assert found.first_bad is not None
+    assert found.first_bad.at_s == pytest.approx(400, rel=0.02)
+    grown = (series["broker fill"][-1] - series["broker fill"][0]) * 10 * GB
+    assert grown == pytest.approx(1.5 * fresh * 600 / 3, rel=0.02)
+    assert "behind" in course_page(found, series)
+
+
+def test_compaction_catches_up_when_less_is_written(tmp_path: Path) -> None:
+    stretches = [{"rate": 1500, "duration": "300 s"}, {"rate": 500, "duration": "600 s"}]
+    found, _, _ = rewritten(tmp_path, {"stretches": stretches}, duration="900 s")
+    (behind,) = found.compaction
+    assert [behind.most_s, behind.end_s] == pytest.approx([150, 0], rel=0.02, abs=1.0)
+
+
+def test_what_rewrites_nothing_is_not_compacted(tmp_path: Path) -> None:
+    run = known(TRUE)
+    with pytest.raises(BadInputError, match="kafka rewrites nothing"):
+        played(tmp_path, run, load={"small": {"rate": 1000}}, systems={"kafka": {"on": "broker", "compaction": {"rewrites": 4}}})
 
 
 def test_nothing_is_lost_in_the_arithmetic_and_a_seed_is_a_course(tmp_path: Path) -> None:

@@ -42,4 +42,8 @@ class SystemKind:
     """The setting below `config` that says so instead, in milliseconds."""
     client_waits_s: float = 0.0
     """For how long clients wait for a host that the network has cut off from them, before what they sent to it goes to another."""
+    rewrites_b_s: float | None = None
+    """Bytes a second of what it has written that a host rewrites at most, with the system's own settings; None: it rewrites nothing."""
+    rewrites_setting: str | None = None
+    """The setting below `config` that says so instead."""
     needs_java: bool = False

@@ -9,7 +9,7 @@ from hydrotest.predict.simulation.outcome import Happening, Lacking, Missed, Sim
 from hydrotest.report.printing import print_sheet, print_text
 from hydrotest.report.table import NONE, Table
 from hydrotest.report.wording.prediction import resource_words
-from hydrotest.units import show_count, show_duration, show_short
+from hydrotest.units import show_bytes, show_count, show_duration, show_short
 
 HAPPENINGS_MAX = 40
 DAY_S = 86_400
@@ -69,6 +69,10 @@ def print_simulated(found: Simulated, console: Console) -> None:
             [one.group, f"{one.fill:.1%}", f"{one.per_day:+.2%}", "does not grow" if one.days is None else show_count(round(one.days), "day")]
             for one in found.disks
         ]), console)  # fmt: skip
+    if found.compaction:
+        print_sheet(Table("Compaction", ["system", "most behind", "in the end", "each host rewrites at most"], [
+            [one.system, show_duration(one.most_s), show_duration(one.end_s), f"{show_bytes(one.rewrites_s)}/s"] for one in found.compaction
+        ]), console)  # fmt: skip
     if found.happenings:
         shown = found.happenings[:HAPPENINGS_MAX]
         print_sheet(Table("What happened", ["at", "what", "where", "because"], [_happening(one) for one in shown]), console)
@@ -78,7 +82,8 @@ def print_simulated(found: Simulated, console: Console) -> None:
         print_text(f"machines and disks: {found.cost.usd_h:,.2f} USD an hour, {found.cost.usd_month:,.0f} a month", console)
     for code in found.assumed:
         print_text(ASSUMED[code], console)
-    print_text("not simulated: latencies below a second, consumers and jobs, compaction that is behind, elections of a controller", console)
+    compaction = "" if found.compaction else "compaction that is behind, "
+    print_text(f"not simulated: latencies below a second, consumers and jobs, {compaction}elections of a controller", console)
 
 
 def _whole(operations: float) -> str:

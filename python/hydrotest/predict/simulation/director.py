@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hydrotest.predict.simulation.course import bends_of
-from hydrotest.predict.simulation.outcome import Happening, Lacking, What
+from hydrotest.predict.simulation.outcome import Happening, Lacking, What, behind_column
 from hydrotest.predict.simulation.prepared import Prepared
 from hydrotest.predict.simulation.scenario import Event, group_and_index
 from hydrotest.predict.simulation.service import Service
@@ -26,8 +26,8 @@ GROWTH = 0.02
 """While something waits a step is so much of the time since it began."""
 QUIET_BACKLOG = 1e-6
 ROLL_S = 60.0
-DISKS = "disks"
-"""Their name among objectives."""
+DISKS, COMPACTION = "disks", "compaction"
+"""Their names among objectives."""
 
 
 @dataclass
@@ -223,14 +223,25 @@ class Director:
                     row[f"{name} {resource} burst"] = float((bucket.left[there] / bucket.size[there]).min())
             if np.isfinite(fleet.size[there]).any():
                 row[f"{name} fill"] = float((fleet.stored[there] / fleet.size[there]).max())
+        behind = {
+            name: float(service.compaction.behind_s()[fleet.exists[service.at]].max())
+            for name, service in world.services.items()
+            if service.compaction is not None
+        }
+        row |= {behind_column(name): seconds for name, seconds in behind.items()}
         course.series.append(row)
         for name, objective in self.scenario.objectives.items():
-            self._judge(name, world.flows[name].wait_s > objective.wait, world.now_s - before)
+            self._judge(name, world.flows[name].wait_s > objective.wait, world.now_s - before, world.flows[name].service)
         sized = fleet.exists & np.isfinite(fleet.size)
         if sized.any():
             self._judge(DISKS, bool((fleet.stored[sized] > self.scenario.fill * fleet.size[sized]).any()), world.now_s - before)
 
-    def _judge(self, name: str, is_missed: bool, seconds: float) -> None:
+        allowed = {name: one.compaction.behind for name, one in self.scenario.systems.items() if one.compaction is not None}
+        bounds = [(seconds, most) for name, seconds in behind.items() if (most := allowed[name]) is not None]
+        if bounds:
+            self._judge(COMPACTION, any(seconds > most for seconds, most in bounds), world.now_s - before)
+
+    def _judge(self, name: str, is_missed: bool, seconds: float, service: Service | None = None) -> None:
         course = self.course
         course.missed_s[name] = course.missed_s.get(name, 0.0) + (seconds if is_missed else 0.0)
         if is_missed != self._missed.get(name, False):
@@ -240,7 +251,7 @@ class Director:
                     at_s=self.world.now_s,
                     what=What.MISSED if is_missed else What.MET,
                     subject=name,
-                    because=self._because(self.world.flows[name].service) if is_missed and name != DISKS else [],
+                    because=self._because(service) if is_missed and service is not None else [],
                 )
             )
 

@@ -29,8 +29,10 @@ class Effect:
     """Bytes through the busier direction of its link for each operation of all hosts together."""
     written: float
     """Bytes to its disk, likewise."""
+    fresh: float
+    """Bytes of what is written itself, likewise: without logs, and before any of it is rewritten."""
     kept: float
-    """Bytes that stay there, likewise."""
+    """Bytes of these that stay for good, likewise: they replace nothing."""
 
     def cores_at(self, rates: Values, *, waiting: bool = False) -> Values:
         """Cores of each host whose share of the rate would be this rate of all hosts."""
@@ -72,8 +74,8 @@ class Effects:
             by_schedule, least = np.maximum(by_schedule, seen), np.maximum(least, seen)
         last = applied.work(highest, is_closed=False)
         link = max(last.into * body.into, last.out * body.out) / highest
-        kept = last.written * self.basis.law.kept_share(applied.spec) / highest
-        return Effect(rates, by_schedule, least, link, last.written * body.written / highest, kept)
+        fresh = last.written / highest
+        return Effect(rates, by_schedule, least, link, fresh * body.written, fresh, fresh * self.basis.law.kept_share(applied.spec))
 
 
 def highest_of(basis: Basis, cores: float, hosts: int, asked: float) -> float:

@@ -46,7 +46,7 @@ class Happening(Row):
 class Missed(Row):
     """How long an objective was missed."""
 
-    workload: str = Field(description="The workload; `disks` for how full they were.")
+    workload: str = Field(description="The workload; `disks` for how full they were, `compaction` for how far it was behind.")
     minutes: Number = Field(description="Mean over all courses.")
     low: Number = Field(description="5th percentile of them.")
     high: Number = Field(description="95th percentile.")
@@ -73,6 +73,22 @@ class DiskDays(Row):
     days: Number | None = Field(None, description="Days until it is full to the share that is allowed; null: it does not grow.")
 
 
+def behind_column(system: str) -> str:
+    """The column of a series with how long the host that is most behind would rewrite."""
+    return f"{system} behind_s"
+
+
+class Behind(Row):
+    """How far a system was behind with rewriting what it had written, in the first course."""
+
+    system: str = Field(description="The system.")
+    most_s: Number = Field(
+        description="How long the host that was most behind would have rewritten, if nothing more had been written: in seconds."
+    )
+    end_s: Number = Field(description="The same in the end.")
+    rewrites_s: Number = Field(description="Bytes a second that each host rewrites at most.")
+
+
 class Simulated(Row):
     """The answer of `hydrotest simulate`."""
 
@@ -89,5 +105,8 @@ class Simulated(Row):
     happenings: list[Happening] = Field(description="What happened in the first course, in order.")
     workloads: list[Went] = Field(description="How it went.")
     disks: list[DiskDays] = Field(description="How long disks last.")
+    compaction: list[Behind] = Field(
+        default_factory=list, description="How far systems were behind with compaction, where that was simulated."
+    )
     cost: Cost | None = Field(None, description="What it costs; null: of some hosts no type is named, or its price is not known.")
     assumed: list[str] = Field(default_factory=list, description="What is assumed: codes.")

@@ -76,6 +76,9 @@ def prepared(scenario: Scenario, runs: Sequence[Known], there: Mapping[str, Mach
     for name, machine in machines.items():
         if machine.vcpus is None:
             raise BadInputError(f"{machine.full_name}: its vCPUs are not known", f"Write `cores` for {name}, or add it to machines.yaml.")
+    for name, simulated in scenario.systems.items():
+        if simulated.compaction is not None:
+            _check_compaction(name, now.experiment.systems.present()[name], is_given=simulated.compaction.speed is not None)
     found = Prepared(
         scenario,
         folder,
@@ -86,6 +89,19 @@ def prepared(scenario: Scenario, runs: Sequence[Known], there: Mapping[str, Mach
     )
     _check_reach(found)
     return found
+
+
+def _check_compaction(name: str, system: System, *, is_given: bool) -> None:
+    """Raises `BadInputError` for a system that rewrites nothing, or that the run lets rewrite at a speed of its own."""
+    kind = SYSTEMS[name]
+    if kind.rewrites_b_s is None:
+        raise BadInputError(f"{name} rewrites nothing of what it has written", "Leave `compaction` out.")
+    set_to = getattr(system, "config", {}).get(kind.rewrites_setting)
+    if set_to is not None and not is_given:
+        raise BadInputError(
+            f"the run sets {kind.rewrites_setting} of {name} to {set_to}",
+            "Write it into the scenario in MB/s, e.g. `compaction: {speed: 67 MB/s, …}` for 64 MiB/s.",
+        )
 
 
 def _takeover_s(system: System, name: str) -> float:

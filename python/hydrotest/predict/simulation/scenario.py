@@ -49,6 +49,24 @@ class HostGroup(Model):
         return self
 
 
+class SimulatedCompaction(Model):
+    """How a system rewrites what it has written."""
+
+    rewrites: float = Field(
+        ge=1,
+        le=100,
+        description="How often each byte is rewritten in all. Of size-tiered tables about the logarithm to the base of 4 of what a node stores over "
+        "what it flushes at once: 6 for 500 GB of 128 MB each.",
+    )
+    speed: BitsPerS | None = Field(
+        None,
+        description="What each host rewrites at most, e.g. 67 MB/s, which is the 64 MiB/s that Cassandra has by itself.",
+    )
+    behind: SpanS | None = Field(
+        None, description="The objective: what is to be rewritten may take so long at most, if nothing more were written."
+    )
+
+
 class SimulatedSystem(Model):
     """A system of the run, on some of the hosts."""
 
@@ -59,6 +77,9 @@ class SimulatedSystem(Model):
     )
     catch_up: BitsPerS | None = Field(
         None, description="At which speed a host that comes back fetches what it missed. Half of its link if not given."
+    )
+    compaction: SimulatedCompaction | None = Field(
+        None, description="How it rewrites what it has written, of Cassandra; without it, that is not simulated."
     )
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from hydrotest.predict.simulation.compaction import Compaction
 from hydrotest.predict.simulation.effects import Effects
 from hydrotest.predict.simulation.fleet import Flags, Fleet, Hosts, Values
 
@@ -52,6 +53,8 @@ class Service:
     """For how long clients wait for a host that the network has cut off."""
     waited_until: Values
     """Until then clients wait for a host that they do not reach, whoever leads what it led."""
+    compaction: Compaction | None = None
+    """Of what it rewrites, where that is simulated."""
 
     def ready(self, fleet: Fleet) -> Flags:
         """Hosts that are up and have all that they should."""

@@ -10,13 +10,14 @@ import polars as pl
 from hydrotest import __version__
 from hydrotest.catalogue.cost import HOURS, Cost, Wanted, cost_of, disk_lines, has_disk_price, machine_line
 from hydrotest.kinds.registry import SYSTEMS
+from hydrotest.predict.simulation.compaction import Compaction
 from hydrotest.predict.simulation.course import bends_of, courses, highest_rate
 from hydrotest.predict.simulation.director import Course, Director
 from hydrotest.predict.simulation.effects import Effects, highest_of
 from hydrotest.predict.simulation.fleet import Hosts, fleet_of, group_has
-from hydrotest.predict.simulation.outcome import DiskDays, Missed, Simulated, Went, What
+from hydrotest.predict.simulation.outcome import Behind, DiskDays, Missed, Simulated, Went, What, behind_column
 from hydrotest.predict.simulation.prepared import Prepared
-from hydrotest.predict.simulation.scenario import Scenario
+from hydrotest.predict.simulation.scenario import Scenario, SimulatedCompaction
 from hydrotest.predict.simulation.service import Copies, Service
 from hydrotest.predict.simulation.world import Flow, World
 from hydrotest.spec.fields import DAY_S
@@ -65,7 +66,16 @@ def _service(all_: Prepared, name: str, hosts: Hosts, count: int, highest: Mappi
     effects = {key: Effects(basis, highest_of(basis, cores, len(hosts), highest[key]), is_shared) for key, basis in own.items()}
     return Service(name, hosts, member, effects, copies, all_.takeovers[name] if takeover is None else takeover, None if given is None else given / 8,
                    max(basis.body.demands.fixed for basis in own.values()), min(basis.body.full for basis in own.values()), np.zeros(len(hosts)),
-                   SYSTEMS[name].client_waits_s, np.zeros(len(hosts)))  # fmt: skip
+                   SYSTEMS[name].client_waits_s, np.zeros(len(hosts)), _compaction(scenario.systems[name].compaction, name, len(hosts)))  # fmt: skip
+
+
+def _compaction(given: SimulatedCompaction | None, system: str, hosts: int) -> Compaction | None:
+    if given is None:
+        return None
+    own = SYSTEMS[system].rewrites_b_s
+    speed = own if given.speed is None else given.speed / 8
+    assert speed is not None  # `prepared` has looked
+    return Compaction(given.rewrites, speed, np.zeros(hosts), np.zeros(hosts), np.zeros(hosts))
 
 
 def simulated(
@@ -99,7 +109,7 @@ def simulated(
         missed=[_missed(name, [course.missed_s.get(name, 0.0) / 60 for course in found]) for name in names], first_bad=bad, happenings=first.happenings,
         workloads=[Went(workload=name, offered=flow.offered, served=flow.served, given_up=flow.given_up, waiting=float(flow.backlog.sum()),
                         backlog_max=first.backlog_max[name], wait_max_s=first.wait_max_s[name]) for name, flow in first.world.flows.items()],
-        disks=_disks(scenario, series), cost=_cost(all_, wanted), assumed=assumed,
+        disks=_disks(scenario, series), compaction=_behind(first, series), cost=_cost(all_, wanted), assumed=assumed,
     )  # fmt: skip
     return answer, series
 
@@ -128,6 +138,17 @@ def _disks(scenario: Scenario, series: pl.DataFrame) -> list[DiskDays]:
         per_day = (fills[-1] - fills[begin]) / days if days > 0 else 0.0
         left = max(0.0, scenario.fill - fills[-1])
         rows.append(DiskDays(group=name, fill=float(fills[-1]), per_day=float(per_day), days=left / per_day if per_day > 1e-9 else None))
+    return rows
+
+
+def _behind(course: Course, series: pl.DataFrame) -> list[Behind]:
+    rows = []
+    for name, service in course.world.services.items():
+        if service.compaction is not None:
+            behind = series[behind_column(name)]
+            rows.append(
+                Behind(system=name, most_s=float(behind.max() or 0.0), end_s=float(behind[-1]), rewrites_s=service.compaction.speed)  # type: ignore[arg-type]
+            )
     return rows
 
 

@@ -152,7 +152,7 @@ class World:
         free = {
             **ceilings,
             "network": np.maximum(ceilings["network"] - fetched, EPSILON),
-            "disk": np.maximum(ceilings["disk"] - fetched, EPSILON),
+            "disk": np.maximum(ceilings["disk"] - fetched - self._rewriting(ceilings["disk"], seconds), EPSILON),
         }
         wanted: dict[str, tuple[Values, Flags, Values]] = {}
         asks: list[tuple[Effect, Values]] = []
@@ -178,11 +178,37 @@ class World:
             self._integrate(flow, arrivals, served, seconds)
             used.append((flow, effect, self._by_host(service, served, ready)))
         before = fleet.stored.copy()
-        self._use(used, ceilings, fetched, binds, seconds)
+        self._use(used, ceilings, fetched, self._rewrite(used, ceilings["disk"], seconds), binds, seconds)
         self.growth = (fleet.stored - before) / seconds
         self.now_s += seconds
         self._expire()
         self._fill_up()
+
+    def _rewriting(self, disk: Values, seconds: float) -> Values:
+        """Bytes a second that hosts are about to rewrite, if they write as much as in the last step."""
+        rates = np.zeros(len(self.fleet.names))
+        for service in self.services.values():
+            if service.compaction is not None:
+                at = service.at
+                rates[at] += service.compaction.wanted(self.fleet.up[at], service.compaction.fresh, disk[at], seconds)
+        return rates
+
+    def _rewrite(self, used: list[tuple[Flow, Effect, Values]], disk: Values, seconds: float) -> Values:
+        """Bytes a second that hosts rewrite, of what they have yet to and of what they write; old versions leave the disk."""
+        rates = np.zeros(len(self.fleet.names))
+        for service in self.services.values():
+            if service.compaction is None:
+                continue
+            at, before = service.at, service.compaction.superseded
+            fresh, replacing = np.zeros(len(at)), np.zeros(len(at))
+            for flow, effect, done in used:
+                if flow.service is service:
+                    fresh, replacing = fresh + effect.fresh * done[at], replacing + (effect.fresh - effect.kept) * done[at]
+            rewritten = service.compaction.wanted(self.fleet.up[at], fresh, disk[at], seconds)
+            service.compaction.take(fresh, replacing, rewritten, seconds)
+            self.fleet.stored[at] = np.maximum(self.fleet.stored[at] + service.compaction.superseded - before, 0.0)
+            rates[at] += rewritten
+        return rates
 
     def _by_host(self, service: Service, rates: Values, ready: Flags) -> Values:
         """A rate of all hosts together for each host of the fleet: as if all did as much as this one."""
@@ -298,10 +324,10 @@ class World:
             flow.backlog = flow.backlog - over
         flow.wait_s = flow.age(float(flow.backlog.max()) * parts)
 
-    def _use(self, used: list[tuple[Flow, Effect, Values]], ceilings: Mapping[str, Values], fetched: Values,
+    def _use(self, used: list[tuple[Flow, Effect, Values]], ceilings: Mapping[str, Values], fetched: Values, rewritten: Values,
              binds: list[str | None], seconds: float) -> None:  # fmt: skip
         fleet = self.fleet
-        link, disk, cores = fetched.copy(), fetched.copy(), self._fixed() * fleet.up
+        link, disk, cores = fetched.copy(), fetched + rewritten, self._fixed() * fleet.up
         for flow, effect, rates in used:
             link, disk, cores = link + effect.link * rates, disk + effect.written * rates, cores + effect.cores_at(rates)
             self._keep(flow, seconds)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hydrotest.lazy import Lazy
-from hydrotest.predict.simulation.outcome import Simulated, What
+from hydrotest.predict.simulation.outcome import Simulated, What, behind_column
 from hydrotest.report.figures.alone import page_of
 from hydrotest.report.figures.theme import FAILED, HELD, PALETTE, QUIET, data, thinned
 from hydrotest.report.simulation import WORDS, moment
@@ -55,6 +55,9 @@ def _panels(found: Simulated, frame: pl.DataFrame) -> Iterator[tuple[str, str, d
     left = {name.removesuffix(" burst"): name for name in frame.columns if name.endswith(" burst")}
     if left:
         yield "Bursts: what the host with least has left", "share", left, "%"
+    behind = {row.system: behind_column(row.system) for row in found.compaction if row.most_s > 0}
+    if behind:
+        yield "Compaction: how long the host most behind would rewrite", "seconds", behind, "~s"
     fills = {name.removesuffix(" fill"): name for name in frame.columns if name.endswith(" fill")}
     if fills:
         yield "The fullest disk", "share", fills, "%"
