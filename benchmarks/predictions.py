@@ -228,9 +228,9 @@ def measured(folder: Path, group: str, case: Case) -> tuple[float, float, list[S
 
     def rate(name: str, resource: str | None, given: float) -> list[Seen]:
         source, groups = loaded(run.experiment, name)
-        closed = [one for one in seen if one.is_closed and set(one.rates) == {source} and one.groups_of(source) == groups]
         if resource is None:
-            return [one for one in closed if one.is_whole]
+            return [one for one in seen if one.is_saturated_by(source, groups)]
+        closed = [one for one in seen if one.is_closed and set(one.rates) == {source} and one.groups_of(source) == groups]
 
         def times(one: Seen) -> float:
             """How many times what the hosts have otherwise."""

@@ -294,7 +294,9 @@ def _scene(basis: Basis, others_cores: float, question: Question) -> tuple[Scene
 
 
 def _closed_rates(basis: Basis, groups: int, *, first_only: bool = False) -> list[float]:
-    """Rates of the workload alone without a rate limit, with all that its hosts have, while so many groups read it; `first_only`: of the
-    first run."""
-    return [point.seen.rates[basis.name] for point in basis.body.closed if set(point.seen.rates) == {basis.name}
-            and point.seen.groups_of(basis.name) == groups and not (first_only and point.seen.run)]  # fmt: skip
+    """Rates of the workload alone without a rate limit; `first_only`: of the first run."""
+    return [
+        point.seen.rates[basis.name]
+        for point in basis.body.closed
+        if point.seen.is_saturated_by(basis.name, groups) and not (first_only and point.seen.run)
+    ]

@@ -133,5 +133,4 @@ def _share(answer: Answer, known: Known, same: Sequence[Prediction]) -> Scored |
 
 
 def _closed_rates(known: Known, workload: str, groups: int) -> Sequence[float]:
-    return [seen.rates[workload] for windows in known.seen.values() for seen in windows
-            if seen.is_closed and seen.is_whole and set(seen.rates) == {workload} and seen.groups_of(workload) == groups]  # fmt: skip
+    return [seen.rates[workload] for windows in known.seen.values() for seen in windows if seen.is_saturated_by(workload, groups)]
