@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from hydrotest.analysis.bottleneck.use import NEAR_CEILING
+from hydrotest.analysis.demand.parts import part_rows
+from hydrotest.analysis.demand.piped import DRIVER, SPARK, PartUsed, Piped, parts_of
 from hydrotest.analysis.demand.windows import Ceilings
 from hydrotest.cli.commands.predict import _is_refused
 from hydrotest.errors import BadInputError
@@ -18,12 +20,12 @@ from hydrotest.predict import score as score_module
 from hydrotest.predict.answer import Answer, Prediction, Refused, Why, Zone
 from hydrotest.predict.change import read_change
 from hydrotest.predict.known import Known, read_known
-from hydrotest.predict.piped import DRIVER, SPARK, PartUsed, Piped, parts_of
 from hydrotest.predict.predict import Question, answered
 from hydrotest.predict.score import score
 from hydrotest.predict.scores import Scores
 from hydrotest.spec.lines import parse_document
-from hydrotest.spec.load import experiment_of
+from hydrotest.spec.load import experiment_of, load_experiment
+from hydrotest.store.folder import RunFolder
 
 FILE = """\
 name: madeup
@@ -319,6 +321,21 @@ def test_a_measured_run_on_one_executor_says_what_three_would_give(tmp_path: Pat
     assert rates[2] is not None
     assert rates[0] is not None
     assert rates[2].rate < rates[0].rate
+
+
+def test_a_measured_run_says_what_a_record_costs_each_part(tmp_path: Path) -> None:
+    with tarfile.open(Path(__file__).parent / "data" / "pipeline.tar.xz") as recorded:
+        recorded.extractall(tmp_path, filter="data")
+    run = RunFolder.open(tmp_path / "pipeline")
+    rows = {row.part: row for row in part_rows(run, load_experiment(run.path / "experiment.yaml", opens_files=False)[0], run.trials())}
+    assert rows.keys() == {"spark", "driver", "kafka"}
+    assert {(row.workload, row.windows) for row in rows.values()} == {("on-1", 7)}
+    assert [part for part, row in rows.items() if row.is_full] == ["spark"]
+    law = rows["kafka"]
+    assert law.cpu_us is not None
+    assert law.fixed_cores is not None
+    # The broker used 0.353 core at 9,320 records/s (benchmarks/RESULTS.md, "A pipeline on other executors").
+    assert law.fixed_cores.value + law.cpu_us.value * 9_320 / 1e6 == pytest.approx(0.36, abs=0.02)
 
 
 def question_of(known: Known, load: dict[str, float]) -> Prediction:

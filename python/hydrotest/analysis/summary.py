@@ -21,6 +21,7 @@ from hydrotest.analysis.by_test.nearest import nearest_rows, untold_rows
 from hydrotest.analysis.by_test.profile import profile_rows
 from hydrotest.analysis.by_test.soak import soak_rows
 from hydrotest.analysis.dataflow.rows import dataflow_rows, query_rows, window_rows
+from hydrotest.analysis.demand.parts import part_rows
 from hydrotest.analysis.demand.rows import demand_rows
 from hydrotest.analysis.integrity.reads import Reads, contended_by_workload, reads_by_workload
 from hydrotest.analysis.integrity.views import view_accounts
@@ -124,6 +125,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
         nearest=nearest_rows(run, trials, limit_rows),
         nearest_untold=untold_rows(trials),
         demand=demand_rows(run, experiment, trials),
+        parts=part_rows(run, experiment, trials),
         spark=batch.rows,
         jobs=job_rows(limits),
         scaling=scaling_rows(batch.rows),

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hydrotest.analysis.demand.piped import Piped, has_of, piped
 from hydrotest.analysis.demand.windows import Ceilings, Seen, hosts_have, system_windows
 from hydrotest.analysis.measured import each_read_once
 from hydrotest.analysis.resources.by_host import measured_trials
 from hydrotest.analysis.resources.rates import rates_together
 from hydrotest.errors import BadInputError
-from hydrotest.predict.piped import Piped, has_of, piped
 from hydrotest.predict.ran import Ran, jobs_of
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment

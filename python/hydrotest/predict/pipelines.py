@@ -15,7 +15,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from hydrotest.analysis.demand.demands import Demands, Observation, demands
+from hydrotest.analysis.demand.demands import Demands
+from hydrotest.analysis.demand.parts import EXECUTORS, RECORDS, part_law
+from hydrotest.analysis.demand.piped import DRIVER, SPARK, Parts, numbers_of, parts_of, settings_of
 from hydrotest.analysis.demand.windows import Ceilings
 from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.predict.answer import OBJECTIVE, Bind, Prediction, Price, Refused, Use, Why, Zone
@@ -24,12 +26,10 @@ from hydrotest.predict.basis import calibration
 from hydrotest.predict.change import RESOURCES, Asked, driver_of
 from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, FIT_ERROR_MAX, WIDE_MAX, Gate
 from hydrotest.predict.known import Known
-from hydrotest.predict.piped import DRIVER, SPARK, Parts, Piped, numbers_of, parts_of, settings_of
 from hydrotest.predict.scores import Scores
 from hydrotest.spec.dataflow import Dataflow
 from hydrotest.verdicts.figures import Resource
 
-RECORDS, EXECUTORS = "records", "executors"
 NEAR_LIMIT = 0.7
 """Share of a limit from which on a window shows what binds there."""
 Measured = tuple[Known, str]
@@ -246,7 +246,7 @@ def _laws(name: str, parts: Parts, same: Sequence[Measured], limits: Sequence[Me
             found.append(_Part(system, count, usable, at_limit, each, 1.0))
             is_bound = True
             continue
-        fitted = demands([_observation(one, system, with_executors=are_several and system != SPARK) for one in windows])
+        fitted = part_law(windows, system, with_executors=are_several and system != SPARK)
         if fitted is None:
             return Gate(Why.NO_LIMIT, [name])
         if fitted.error > FIT_ERROR_MAX:
@@ -271,12 +271,6 @@ def _there(run: Known, name: str, system: str, fitted: Demands) -> float:
     assert parts is not None
     cores = _Law.of(fitted, parts.executors).cores(run.limits[name] / parts.count(system))
     return cores / parts.usable(system, run.pipes_have[name][system]).cores
-
-
-def _observation(one: Piped, system: str, *, with_executors: bool) -> Observation:
-    part = one.parts[system]
-    drivers = {RECORDS: one.rate / part.hosts} | ({EXECUTORS: float(one.executors)} if with_executors else {})
-    return Observation(part.cores, drivers, (one.run, one.trial))
 
 
 def _of_limit(limits: Sequence[Measured], system: str) -> _Law | None:

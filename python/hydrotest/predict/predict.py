@@ -11,6 +11,7 @@ from statistics import median
 from hydrotest import __version__
 from hydrotest.analysis.bottleneck.use import NEAR_CEILING
 from hydrotest.analysis.demand.body import Applied, Body
+from hydrotest.analysis.demand.piped import settings_of
 from hydrotest.catalogue.machine import Machine
 from hydrotest.errors import BadInputError
 from hydrotest.kinds.registry import WORKLOADS
@@ -25,7 +26,6 @@ from hydrotest.predict.jobs import job_answers
 from hydrotest.predict.known import Known, read_known
 from hydrotest.predict.loads import at_loads, needs_by_system, of_others
 from hydrotest.predict.on_type import not_known, on_types, with_neighbours
-from hydrotest.predict.piped import settings_of
 from hydrotest.predict.pipelines import pipeline_answer
 from hydrotest.predict.ran import SYSTEM as SPARK
 from hydrotest.predict.scores import Scores

@@ -9,6 +9,7 @@ from statistics import median
 
 from pydantic import Field
 
+from hydrotest.analysis.demand.piped import numbers_of, settings_of
 from hydrotest.analysis.demand.windows import law_of
 from hydrotest.errors import BadInputError
 from hydrotest.predict.answer import OBJECTIVE, Answer, Job, Prediction
@@ -16,7 +17,6 @@ from hydrotest.predict.at_load import AXIS as LATENCY
 from hydrotest.predict.basis import CORES, GROUPS
 from hydrotest.predict.jobs import CORES_OF_WORKERS, SLOTS, settings
 from hydrotest.predict.known import Known, read_known
-from hydrotest.predict.piped import numbers_of, settings_of
 from hydrotest.predict.saved import read_saved
 from hydrotest.predict.together import AXIS as TOGETHER
 from hydrotest.summary.base import Number, Row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hydrotest.analysis.demand.body import SOFT_MIN
 from hydrotest.report.table import NONE, Table, decimal
-from hydrotest.summary.demand import DriverDemand, Estimate, SystemDemand
+from hydrotest.summary.demand import DriverDemand, Estimate, PartDemand, SystemDemand
 from hydrotest.summary.model import Summary
 
 
@@ -27,6 +27,33 @@ def _cells(row: SystemDemand) -> list[list[str]]:
 
 def _interval(estimate: Estimate, digits: int, scale: float = 1.0) -> str:
     return f"{decimal(estimate.low * scale, digits)} … {decimal(estimate.high * scale, digits)}"
+
+
+def part_sheet(summary: Summary) -> Table:
+    """A row for each part of each pipeline."""
+    heads = [
+        "pipeline",
+        "part",
+        "hosts",
+        "CPU µs a record",
+        "90 % sure",
+        "fixed cores of each",
+        "fixed, 90 % sure",
+        "windows",
+        "error",
+        "CPU",
+    ]
+    return Table("What a record costs each part", heads, [_part_cells(row) for row in summary.parts],
+                 lead=("pipeline", "part", "CPU µs a record", "90 % sure", "CPU"))  # fmt: skip
+
+
+def _part_cells(row: PartDemand) -> list[str]:
+    each, fixed = row.cpu_us, row.fixed_cores
+    return [
+        row.workload, row.part, f"{row.hosts:.3g}", *([NONE, NONE] if each is None else [decimal(each.value, 2), _interval(each, 2)]),
+        *([NONE, NONE] if fixed is None else [decimal(fixed.value, 3), _interval(fixed, 3)]), str(row.windows),
+        NONE if row.error is None else f"{row.error:.0%}", "full, needed or not" if row.is_full else NONE,
+    ]  # fmt: skip
 
 
 SINGLE = {

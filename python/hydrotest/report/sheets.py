@@ -7,7 +7,7 @@ from dataclasses import replace
 from hydrotest.kinds.registry import TESTS
 from hydrotest.percentiles import BRIEF, heads
 from hydrotest.report.dataflow import dataflow_sheet, executors_sheet, queries_sheet, splitter_beside_sheet, windows_sheet
-from hydrotest.report.demand import demand_sheet, driver_sheet
+from hydrotest.report.demand import demand_sheet, driver_sheet, part_sheet
 from hydrotest.report.evidence import evidence_sheet
 from hydrotest.report.files import files_sheet, objects_sheet
 from hydrotest.report.groups import groups_sheet, rebalances_sheet
@@ -49,7 +49,10 @@ def sheets(summary: Summary, kinds: dict[str, str]) -> list[Table]:
         Section.TRIALS: [
             produce_sheet(summary, kinds), cassandra_sheet(summary, kinds), given_rates_sheet(summary), rejected_sheet(summary),
         ],
-        Section.USAGE: [usage_sheet(summary), by_test_sheet(summary), demand_sheet(summary), driver_sheet(summary), generator_sheet(summary), overhead_sheet(summary)],
+        Section.USAGE: [
+            usage_sheet(summary), by_test_sheet(summary), demand_sheet(summary), driver_sheet(summary), part_sheet(summary), generator_sheet(summary),
+            overhead_sheet(summary),
+        ],
     }  # fmt: skip
     every = [replace(sheet, section=section) for section, own in by_section.items() for sheet in own]
     every += [sheet.load()(summary) for kind in TESTS.values() for sheet in kind.sheets]

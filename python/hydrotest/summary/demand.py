@@ -50,6 +50,20 @@ class DriverDemand(Row):
     )
 
 
+class PartDemand(Row):
+    """What a record costs a part of a pipeline whose parts have hosts of their own: cores of each host = fixed + cost × records of each
+    host, over the windows in which the pipeline kept up."""
+
+    workload: str = Field(description=WORKLOAD)
+    part: str = Field(description="`kafka`, `hdfs`, `cassandra`; `spark`: hosts of executors; `driver`: that of Spark's driver.")
+    hosts: Number = Field(description="Hosts that share its work evenly.")
+    windows: Count = Field(description="Windows that it stands on.")
+    is_full: bool = Field(description="It had no CPU left in most of them: it uses what there is, whether records need it or not.")
+    fixed_cores: Estimate | None = Field(description="Cores of each host without any record; null where the windows do not show it.")
+    cpu_us: Estimate | None = Field(description="Microseconds of a core that a record costs all its hosts together; null likewise.")
+    error: Number | None = Field(description="Median over the windows of |estimated − used| ÷ used.")
+
+
 class SystemDemand(Row):
     """CPU that a system uses by what it does: cores = fixed + Σ cost × rate, by non-negative regression over the windows of the run.
     It holds for this run's settings, machines, and mix of loads."""

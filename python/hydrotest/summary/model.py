@@ -10,7 +10,7 @@ from pydantic import Field
 from hydrotest.summary.attached import Baseline
 from hydrotest.summary.base import IN_WORDS, TRIAL, WORKLOAD, Number, Row
 from hydrotest.summary.dataflow import Executors, Query, Step, WindowCounts
-from hydrotest.summary.demand import SystemDemand
+from hydrotest.summary.demand import PartDemand, SystemDemand
 from hydrotest.summary.fault import Fault
 from hydrotest.summary.files import Files
 from hydrotest.summary.generator import Generator
@@ -86,6 +86,7 @@ class Summary(Row):
         default_factory=list, description="Statements that ask for the nearest vectors, and whose recall is not known."
     )
     demand: list[SystemDemand] = Field(default_factory=list, description="CPU that each system uses by what it does.")
+    parts: list[PartDemand] = Field(default_factory=list, description="CPU that each part of a pipeline uses by its records.")
     spark: list[JobTest] = Field(description="Batch tests.")
     jobs: list[Job] = Field(default_factory=list, description="What binds batch workloads.")
     scaling: list[Scaling] = Field(default_factory=list, description="How batch tests grow with their data.")

@@ -65,8 +65,8 @@ def _drivers(names: list[str], body: Body) -> DriverDemand:
     for group in found.groups:
         cost = found.cost(group)
         if cost is None or cost.value > 0:
-            costs.append(DriverCost(driver=next(iter(group)), along=list(group)[1:], cpu_us=_estimate(cost, 1e6)))
-    return DriverDemand(workloads=names, fixed_cores=_estimate(found.estimate(FIXED), 1.0), drivers=costs, windows=found.windows, error=found.error,
+            costs.append(DriverCost(driver=next(iter(group)), along=list(group)[1:], cpu_us=estimate_row(cost, 1e6)))
+    return DriverDemand(workloads=names, fixed_cores=estimate_row(found.estimate(FIXED), 1.0), drivers=costs, windows=found.windows, error=found.error,
                         softness=body.softness)  # fmt: skip
 
 
@@ -98,11 +98,12 @@ def _row(system: str, services: int, windows: Sequence[Observation], workloads: 
     operations = [
         OperationCost(workload=name, cpu_us=estimate)
         for name in workloads
-        if (estimate := _estimate(found.estimate(name), 1e6)) is not None
+        if (estimate := estimate_row(found.estimate(name), 1e6)) is not None
     ]
-    return SystemDemand(system=system, services=services, windows=len(windows), fixed_cores=_estimate(found.estimate(FIXED), 1.0),
+    return SystemDemand(system=system, services=services, windows=len(windows), fixed_cores=estimate_row(found.estimate(FIXED), 1.0),
                         operations=operations, error=found.error, together=[], lacking=0)  # fmt: skip
 
 
-def _estimate(demand: Demand | None, scale: float) -> Estimate | None:
+def estimate_row(demand: Demand | None, scale: float) -> Estimate | None:
+    """A demand in a unit of which a core-second has so many."""
     return None if demand is None else Estimate(value=demand.value * scale, low=demand.low * scale, high=demand.high * scale)
