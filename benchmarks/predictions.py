@@ -272,11 +272,12 @@ def scored(group: str, out: Path) -> list[dict[str, Any]]:
         # Of a case with other shares the reference is the workload itself with all that hosts have.
         whole = base if base is not None else _whole(out, group, case, row)
         ratio = math.log((rate / reference) / (row["limit"] / whole))
-        own = "cpu" if fmean(one.used.cores for one in windows) >= 0.85 * windows[0].has.cores else None
-        link = fmean(max(one.used.into, one.used.out) for one in windows) >= 0.85 * (windows[0].has.link or math.inf)
+        has, own = windows[0].has, "cpu" if fmean(one.used.cores for one in windows) >= 0.85 * windows[0].has.cores else None
+        link = fmean(max(one.used.into, one.used.out) for one in windows) >= 0.85 * (has.link or math.inf)
+        disk = fmean(one.used.written for one in windows) >= 0.85 * (has.disk or math.inf)
         rows.append({
             "case": case.name, "axes": case.axes, "refused": row.get("refused"), "predicted": row["limit"],
-            "measured": rate, "raw": math.log(rate / row["limit"]), "ratio": ratio, "binds": row["binds"], "bound": "network" if link else own,
+            "measured": rate, "raw": math.log(rate / row["limit"]), "ratio": ratio, "binds": row["binds"], "bound": "network" if link else "disk" if disk else own,
             "held": abs(math.log(rate / row["limit"])) <= math.log1p(row["error"]),
             "rules": {name: math.log(rate / value) for name, value in rules(group, out, case).items()}, "error": row["error"],
         })  # fmt: skip
@@ -331,7 +332,8 @@ def table(rows: Sequence[dict[str, Any]]) -> None:
     print(_spread("as a ratio to the reference", [row["ratio"] for row in whole]))
     for name in RULES:
         print(_spread(name, [row["rules"][name] for row in whole]))
-    print(_spread("links", [row["raw"] for row in whole if "network" in row["axes"]]))
+    for name, axis in (("links", "network"), ("disks", "disk")):
+        print(_spread(name, [row["raw"] for row in whole if axis in row["axes"]]))
 
 
 def _spread(name: str, logs: Sequence[float]) -> str:
