@@ -10,7 +10,6 @@ from pathlib import Path
 from hydrotest import units
 from hydrotest.catalogue.machine import Machine
 from hydrotest.catalogue.machines import found, machines
-from hydrotest.cli.experiment import load_for_here
 from hydrotest.cli.output import err_console, out_console, print_json
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, EXIT_REFUSED, BadInputError, shaped
 from hydrotest.predict.answer import Answer
@@ -108,6 +107,8 @@ def _offer(answer: Answer, file: Path | None, as_json: bool) -> None:
     others = ", ".join(one.workload or "" for one in offered[1:])
     rest = f" (its kind for {others}: name them in a question of their own)" if others else ""
     if file is not None:
+        from hydrotest.cli.experiment import load_for_here  # noqa: PLC0415 - labs and systems, which no other answer needs
+
         write_whole(file, offered[0].experiment)
         try:
             load_for_here(file)
