@@ -268,10 +268,7 @@ def scored(group: str, out: Path) -> list[dict[str, Any]]:
             )
             continue
         rate, reference, windows = found
-        base = row["reference"] if case.resource is None else None
-        # Of a case with other shares the reference is the workload itself with all that hosts have.
-        whole = base if base is not None else _whole(out, group, case, row)
-        ratio = math.log((rate / reference) / (row["limit"] / whole))
+        ratio = _ratio(out, group, case, row, rate / reference)
         has, own = windows[0].has, "cpu" if fmean(one.used.cores for one in windows) >= 0.85 * windows[0].has.cores else None
         link = fmean(max(one.used.into, one.used.out) for one in windows) >= 0.85 * (has.link or math.inf)
         disk = fmean(one.used.written for one in windows) >= 0.85 * (has.disk or math.inf)
@@ -306,30 +303,35 @@ def demanded(group: str, out: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _whole(out: Path, group: str, case: Case, row: dict[str, Any]) -> float:
-    """What was predicted of the same workload with all that hosts have."""
-    rows = json.loads((out / f"{group}.predictions.json").read_text())["rows"]
-    same = [one["limit"] for one in rows if one["case"]["workload"] == case.workload and one["case"]["resource"] is None]
-    return same[0] if same else float(row["reference"])
+def _ratio(out: Path, group: str, case: Case, row: dict[str, Any], measured: float) -> float | None:
+    """The log error of a case as a multiple of its reference, which was measured in the same test: how fast the machine was then is in both.
+    The reference is the group's; of a case with another share of what hosts have, the workload itself with all of it. None of a case that
+    is its own reference."""
+    if case.resource is None:
+        return None if case.workload == GROUPS[group]["reference"] else math.log(measured / (row["limit"] / row["reference"]))
+    runs = [known(out / one, 0) for one in GROUPS[group].get("from", [])] or [known(out / group, 0)]
+    whole = predicted(runs, read_known(out / group), replace(case, resource=None, given=1.0))
+    return math.log(measured / (row["limit"] / whole["limit"]))
 
 
 def table(rows: Sequence[dict[str, Any]]) -> None:
     """The tables of RESULTS.md."""
-    print("| case | predicted | measured | off | within | proportional | bytes | no fixed part | binds | bound |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("| case | predicted | measured | off | as a ratio | within | proportional | bytes | no fixed part | binds | bound |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for row in rows:
         if "raw" not in row:
-            print(f"| {row['case']} | refused: {row['refused']} | | | | | | | | |")
+            print(f"| {row['case']} | refused: {row['refused']} | | | | | | | | | |")
             continue
         rules_ = " | ".join(f"{math.expm1(row['rules'][name]):+.0%}" for name in RULES)
         held = f"refused: {row['refused']}" if row["refused"] else "yes" if row["held"] else "no"
-        print(f"| {row['case']} | {row['predicted']:,.0f} | {row['measured']:,.0f} | {math.expm1(row['raw']):+.0%} | {held} | {rules_} "
+        ratio = "–" if row["ratio"] is None else f"{math.expm1(row['ratio']):+.0%}"
+        print(f"| {row['case']} | {row['predicted']:,.0f} | {row['measured']:,.0f} | {math.expm1(row['raw']):+.0%} | {ratio} | {held} | {rules_} "
               f"| {row['binds']} | {row['bound'] or '–'} |")  # fmt: skip
     whole = [row for row in rows if "raw" in row and not row["refused"]]
     print(f"answered: {len(whole)} cases, {sum(row['held'] for row in whole)} within; what binds was right in "
           f"{sum(row['binds'] == row['bound'] for row in whole)} of {sum(row['bound'] is not None for row in whole)} where it is known")  # fmt: skip
     print(_spread("predicted", [row["raw"] for row in whole]))
-    print(_spread("as a ratio to the reference", [row["ratio"] for row in whole]))
+    print(_spread("as a ratio to the reference", [row["ratio"] for row in whole if row["ratio"] is not None]))
     for name in RULES:
         print(_spread(name, [row["rules"][name] for row in whole]))
     for name, axis in (("links", "network"), ("disks", "disk")):
