@@ -297,6 +297,8 @@ def test_machines_that_cannot_be_are_named(tmp_path: Path) -> None:
 
 
 def test_disks_write_more_for_more() -> None:
+    assert [one.is_derived for region in (None, "us-east-1", "eu-central-1") for one in disk_lines("aws", 1 << 40, 2, region=region)] == [
+        False, False, True]  # fmt: skip
     few, many = disk_lines("aws", 1 << 40, 2, 100e6), disk_lines("aws", 1 << 40, 2, 225e6)
     assert len(few) == 1
     # 100 MB/s beyond what is included, of two disks, at 0.04 USD a month.

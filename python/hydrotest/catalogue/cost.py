@@ -159,24 +159,26 @@ def traffic_line(provider: str, bytes_per_s: float) -> Line | None:
                 as_of=str(found["as_of"]), source=str(found["source"]))  # fmt: skip
 
 
-def disk_lines(provider: str, each_bytes: float, count: int, written_b_s: float = 0.0, hours: float = HOURS) -> list[Line]:
-    """Disks that are reached by the network, with what each writes beyond what is included. Raises `BadInputError` where their price is not
-    known."""
+def disk_lines(
+    provider: str, each_bytes: float, count: int, written_b_s: float = 0.0, hours: float = HOURS, *, region: str | None = None
+) -> list[Line]:
+    """Disks that are reached by the network, with what each writes beyond what is included. In another region than the one whose price is
+    known they have that price, which then counts as derived. Raises `BadInputError` where their price is not known."""
     found = _other(provider, DISK)
     if found is None:
         raise BadInputError(f"the price of a disk of {provider} is not known", "Leave the disks out, and add their price by hand.")
     gib, beyond = each_bytes / GIB, max(0.0, written_b_s / 1e6 - DISK_INCLUDED_MB_S)
-    lines = [_month_line(f"{provider}: {DISK}, {count} × {gib:,.0f} GiB", found, count * gib, hours)]
+    lines = [_month_line(f"{provider}: {DISK}, {count} × {gib:,.0f} GiB", found, count * gib, hours, region)]
     more = _other(provider, DISK_FASTER)
     if beyond and more is not None:
-        lines.append(_month_line(f"{provider}: {DISK_FASTER}, {count} × {beyond:,.0f} MB/s", more, count * beyond, hours))
+        lines.append(_month_line(f"{provider}: {DISK_FASTER}, {count} × {beyond:,.0f} MB/s", more, count * beyond, hours, region))
     return lines
 
 
-def _month_line(what: str, found: Mapping[str, object], count: float, hours: float) -> Line:
+def _month_line(what: str, found: Mapping[str, object], count: float, hours: float, region: str | None) -> Line:
     usd = float(str(found["usd"]))
     return Line(what=what, count=count, unit=str(found["per"]), usd_each=usd, usd_h=count * usd / hours, region=str(found["region"]),
-                as_of=str(found["as_of"]), source=str(found["source"]))  # fmt: skip
+                as_of=str(found["as_of"]), source=str(found["source"]), is_derived=region not in (None, found["region"]))  # fmt: skip
 
 
 def has_disk_price(provider: str) -> bool:

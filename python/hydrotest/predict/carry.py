@@ -90,7 +90,7 @@ def _lines(machine: Machine, count: int, sized: Sized, ask: Ask) -> list[Line]:
     lines = [machine_line(machine, count, ask.wanted)]
     if not _local_bytes(machine) and has_disk_price(machine.provider):
         each = max(DISK_BYTES_MIN, float(sized.needs.stored[count - 1]) / FILL)
-        lines += disk_lines(machine.provider, each, count, float(sized.needs.written[count - 1]))
+        lines += disk_lines(machine.provider, each, count, float(sized.needs.written[count - 1]), region=ask.wanted.region)
     return lines
 
 

@@ -53,7 +53,7 @@ def run_cost(path: Path, bill: Bill) -> Cost:
         raise BadInputError(f"of {', '.join(lacking)} no type of machine is named", f"Write e.g. --type {lacking[0]}=aws/m7i.xlarge.")
     lines = [machine_line(machine, count, bill.wanted) for machine, count in _machines(experiment, bill)]
     for name, size in bill.disks.items():
-        lines += disk_lines(bill.types[name].provider, size, len(systems[name].hosts), hours=bill.hours)
+        lines += disk_lines(bill.types[name].provider, size, len(systems[name].hosts), hours=bill.hours, region=bill.wanted.region)
     found = _rates(folder, experiment, bill.loads)
     traffic = [_traffic(experiment, bill, workload, rate) for workload, rate, _ in found]
     if bill.loads:

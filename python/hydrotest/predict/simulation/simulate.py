@@ -165,5 +165,5 @@ def _cost(all_: Prepared, wanted: Wanted) -> Cost | None:
         lines.append(machine_line(machine, group.count, wanted))
         if group.disk is not None and has_disk_price(machine.provider):
             speed = 0.0 if group.disk.speed is None else group.disk.speed / 8
-            lines += disk_lines(machine.provider, group.disk.size, group.count, speed)
+            lines += disk_lines(machine.provider, group.disk.size, group.count, speed, region=wanted.region)
     return cost_of(all_.scenario.name, lines, [], HOURS)
