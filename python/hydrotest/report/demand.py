@@ -61,7 +61,7 @@ SINGLE = {
     "copied bytes": "copied byte", "served requests": "request of a group", "served bytes": "byte to a group", "reads": "read", "writes": "write",
     "replica reads": "replica read", "replica writes": "replica write",
     "remote reads": "remote read", "remote writes": "remote write", "read bytes": "read byte", "written bytes": "written byte",
-    "reads while writing": "read while rows are written",
+    "reads while writing": "read while rows are written", "reads that wait": "read that waits for other nodes",
 }  # fmt: skip
 """A driver's name in the singular."""
 

@@ -28,7 +28,7 @@ class DriverCost(Row):
     driver: str = Field(
         description="What costs CPU: `requests`, `batches`, `records`, `bytes`, of copies `copied requests` and `copied bytes`, of what consumer "
         "groups read `served requests` and `served bytes`; of Cassandra `reads` and `writes` as their coordinator, "
-        "`replica reads`, `replica writes`, of those `remote reads` and `remote writes`; `read bytes`, `written bytes`."
+        "`replica reads`, `replica writes`, of those `remote reads` and `remote writes`, `reads that wait` for others; `read bytes`, `written bytes`."
     )
     along: list[str] = Field(description="Others that rose in proportion to it in all windows: what it costs is with them.")
     cpu_us: Estimate | None = Field(

@@ -74,8 +74,9 @@ class Effects:
             by_schedule, least = np.maximum(by_schedule, seen), np.maximum(least, seen)
         last = applied.work(highest, is_closed=False)
         link = max(last.into * body.into, last.out * body.out) / highest
-        fresh = last.written / highest
-        return Effect(rates, by_schedule, least, link, fresh * body.written, fresh, fresh * self.basis.law.kept_share(applied.spec))
+        written, law = last.written / highest, self.basis.law
+        fresh, kept = written * law.data_share(applied.spec), written * law.kept_share(applied.spec)
+        return Effect(rates, by_schedule, least, link, written * body.written, fresh, kept)
 
 
 def highest_of(basis: Basis, cores: float, hosts: int, asked: float) -> float:

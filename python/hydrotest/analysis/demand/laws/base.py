@@ -86,6 +86,10 @@ class Law(Protocol):
         """Batches that may ride in a request at most."""
         ...
 
+    def data_share(self, spec: Any) -> float:
+        """Share of the bytes that it writes that is data; the rest is a log of its own, which it writes over."""
+        ...
+
     def kept_share(self, spec: Any) -> float:
         """Share of its operations whose bytes are kept on top of all others: of appended records all, of overwritten rows none."""
         ...

@@ -37,6 +37,9 @@ class MixLaw:
     def riders_max(self, spec: CassandraLoad, hosts: int) -> float:
         return 1.0
 
+    def data_share(self, spec: CassandraLoad) -> float:
+        return 0.5  # the other half is the commit log
+
     def kept_share(self, spec: CassandraLoad) -> float:
         return 0.0
 
@@ -59,10 +62,11 @@ class MixLaw:
         copies, read_by = spec.copies, asked(spec.consistency, spec.copies)
         # The coordinator is any node: it is a replica itself in this share of the cases.
         own = min(1.0, copies / load.hosts)
-        # What a coordinator asks of others goes through messages and threads on both sides: seen, a read of all three replicas costs seven
-        # times as much as one of its own.
+        # What a coordinator asks of others goes through messages and threads on both sides, and that it asks at all costs most of that:
+        # seen, a read of all three replicas costs four to seven times as much as one of its own, and a read of two nearly as much as of three.
+        remote = max(0.0, read_by - own)
         drivers = {"writes": writes, "reads": reads, "replica writes": writes * copies, "replica reads": reads * read_by,
-                   "remote writes": writes * (copies - own), "remote reads": reads * max(0.0, read_by - own),
+                   "remote writes": writes * (copies - own), "remote reads": reads * remote, "reads that wait": reads * min(1.0, remote),
                    "written bytes": writes * copies * row, "read bytes": reads * row}  # fmt: skip
         if writes and reads:
             # Reads of rows that are being written cost both more than each alone: seen, a third less of 1:3 than from pure reads and

@@ -52,6 +52,9 @@ class ProduceLaw:
     def refusal(self, spec: KafkaProduce) -> str | None:
         return next((key for key in ("transactions", "payload") if getattr(spec, key) is not None), None)
 
+    def data_share(self, spec: KafkaProduce) -> float:
+        return 1.0
+
     def kept_share(self, spec: KafkaProduce) -> float:
         return 1.0
 
