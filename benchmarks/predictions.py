@@ -113,14 +113,12 @@ def run_group(group: str, out: Path) -> None:
         return
     file = out / f"{group}.yaml"
     file.write_text(json.dumps(lab(group, tests_of(group)), indent=1))
-    bases = GROUPS[group].get("from", [])
     process = subprocess.Popen([HYDROTEST, "run", file, "--out", folder], stdout=(out / f"{group}.log").open("w"), stderr=subprocess.STDOUT)
     is_made = False
     while process.poll() is None:
         time.sleep(2)
         if not is_made and _may_predict(folder, group):
-            runs = [known(out / one, 0) for one in bases] or [known(folder, 0)]
-            write_predictions(group, runs, folder, made)
+            write_predictions(group, calibrated(group, out), folder, made)
             is_made = True
     if process.returncode not in (0, 1) or not is_made:
         raise SystemExit(f"{group}: the run failed, see {out / f'{group}.log'}")
@@ -151,6 +149,11 @@ def known(folder: Path, *tests: int) -> Known:
     found = read_known(folder)
     numbers = {one["number"] for path in folder.glob("trials/*/trial.json") if (one := json.loads(path.read_text()))["test"] in tests}
     return replace(found, seen={system: [one for one in seen if one.trial in numbers] for system, seen in found.seen.items()})
+
+
+def calibrated(group: str, out: Path) -> list[Known]:
+    """The calibrations that the predictions of a group stand on."""
+    return [known(out / one, 0) for one in GROUPS[group].get("from", [group])]
 
 
 def write_predictions(group: str, runs: Sequence[Known], folder: Path, file: Path) -> None:
@@ -192,7 +195,7 @@ def predicted(runs: Sequence[Known], here: Known, case: Case) -> dict[str, Any]:
     return {
         "refused": refusal(outside, error), "limit": scene.limit(), "reference": reference.limit(),
         "binds": binds[0].resource, "next": binds[1].rate if len(binds) > 1 else None, "error": error,
-        "fit": body.demands.error,
+        "fit": body.demands.error, "soft": body.is_soft,
         "law": {name: float(value) for name, value in zip(body.demands.names, body.demands.values, strict=True)},
     }  # fmt: skip
 
@@ -282,7 +285,8 @@ def scored(group: str, out: Path) -> list[dict[str, Any]]:
 
 
 def demanded(group: str, out: Path) -> list[dict[str, Any]]:
-    """CPU by schedule: of each held-out window that is not nearly idle, cores by the law that was written down, and cores used."""
+    """CPU by schedule: of each held-out window that is not nearly idle, cores by the law that was written down, and cores used. Where a
+    system uses more than it needs below its limit, no law says how much."""
     made = {one["case"]["workload"]: one for one in json.loads((out / f"{group}.predictions.json").read_text())["rows"]}
     run, system, rows = known(out / group, *held(group)), GROUPS[group]["system"], []
     hosts = len(run.experiment.systems.present()[system].hosts)
@@ -294,7 +298,9 @@ def demanded(group: str, out: Path) -> list[dict[str, Any]]:
             if not one.is_closed and set(one.rates) == {name} and one.groups_of(name) == groups and one.used.cores < CPU_MAX * one.has.cores
         ]
         for one in (
-            sorted(seen, key=lambda one: one.rates[name])[:: max(1, len(seen) // 4)] if row.get("law") and not row.get("refused") else []
+            sorted(seen, key=lambda one: one.rates[name])[:: max(1, len(seen) // 4)]
+            if row.get("law") and not row.get("refused") and not row.get("soft")
+            else []
         ):
             work = Applied(run.experiment.workloads[name], hosts, Ride({}), groups).work(one.rates[name], is_closed=False)
             law = row["law"]
@@ -309,8 +315,7 @@ def _ratio(out: Path, group: str, case: Case, row: dict[str, Any], measured: flo
     is its own reference."""
     if case.resource is None:
         return None if case.workload == GROUPS[group]["reference"] else math.log(measured / (row["limit"] / row["reference"]))
-    runs = [known(out / one, 0) for one in GROUPS[group].get("from", [])] or [known(out / group, 0)]
-    whole = predicted(runs, read_known(out / group), replace(case, resource=None, given=1.0))
+    whole = predicted(calibrated(group, out), read_known(out / group), replace(case, resource=None, given=1.0))
     return math.log(measured / (row["limit"] / whole["limit"]))
 
 
