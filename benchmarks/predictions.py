@@ -80,7 +80,7 @@ def lab(group: str, tests: Sequence[dict[str, Any]]) -> dict[str, Any]:
         },
         "tests": list(tests),
         # Until it settles: a broker that does not is another one in the next test.
-        "warm_up": form.get("warm_up", {"least": "20 s", "most": "240 s"}),
+        "warm_up": form.get("warm_up", {"least": "20 s", "most": "150 s"}),
     }
 
 
