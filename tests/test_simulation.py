@@ -329,6 +329,17 @@ def test_compaction_catches_up_when_less_is_written(tmp_path: Path) -> None:
     assert [behind.most_s, behind.end_s] == pytest.approx([150, 0], rel=0.02, abs=1.0)
 
 
+def test_what_is_to_be_rewritten_goes_with_the_data_to_new_hosts(tmp_path: Path) -> None:
+    stretches = [{"rate": 1500, "duration": "300 s"}, {"rate": 500, "duration": "600 s"}]
+    found, series, _ = rewritten(
+        tmp_path, {"stretches": stretches}, duration="900 s", events=[{"at": "290 s", "add": "broker", "count": 1, "rebalance": "900 MB/s"}]
+    )
+    (behind,) = found.compaction
+    assert behind.end_s == pytest.approx(0, abs=1.0)
+    # When all is done, three hosts have what two had.
+    assert series["broker fill"][-1] == pytest.approx(2 / 3 * series["broker fill"][0], rel=0.05)
+
+
 def test_what_rewrites_nothing_is_not_compacted(tmp_path: Path) -> None:
     run = known(TRUE)
     with pytest.raises(BadInputError, match="kafka rewrites nothing"):

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hydrotest.predict.simulation.fleet import Flags, Values
+from hydrotest.predict.simulation.fleet import EPSILON_BYTES, Flags, Values
 
-EPSILON_BYTES = 1e-6
 DISK_SHARE = 0.5
 """Of its disk: what is served goes on. Assumed."""
 
@@ -42,6 +41,11 @@ class Compaction:
         share = np.where(had > EPSILON_BYTES, left / np.maximum(had, EPSILON_BYTES), 0.0)
         self.superseded = (self.superseded + replacing * seconds) * share
         self.debt, self.fresh = left, fresh
+
+    def spread(self, members: Flags) -> None:
+        """All data is spread anew over its members, and what is to be done goes with it."""
+        self.debt = np.where(members, self.debt.sum() / members.sum(), 0.0)
+        self.superseded = np.where(members, self.superseded.sum() / members.sum(), 0.0)
 
     def behind_s(self) -> Values:
         """How long each host would rewrite, if nothing more were written."""

@@ -17,6 +17,7 @@ NETWORK_BURST_S = 1200.0
 """How long a link of a type carries its peak, from full: the clouds do not publish it. Assumed."""
 DISK_BURST_S = 1800.0
 """The same of disks that are reached by the network: once a day for half an hour at least, as AWS says of its smaller types."""
+EPSILON_BYTES = 1e-6
 
 Values = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from hydrotest.predict.simulation.compaction import Compaction
 from hydrotest.predict.simulation.effects import Effects
-from hydrotest.predict.simulation.fleet import Flags, Fleet, Hosts, Values
+from hydrotest.predict.simulation.fleet import EPSILON_BYTES, Flags, Fleet, Hosts, Values
 
-EPSILON_BYTES = 1e-6
 T = TypeVar("T", np.bool_, np.float64)
 
 

@@ -145,10 +145,8 @@ def _behind(course: Course, series: pl.DataFrame) -> list[Behind]:
     rows = []
     for name, service in course.world.services.items():
         if service.compaction is not None:
-            behind = series[behind_column(name)]
-            rows.append(
-                Behind(system=name, most_s=float(behind.max() or 0.0), end_s=float(behind[-1]), rewrites_s=service.compaction.speed)  # type: ignore[arg-type]
-            )
+            behind = series[behind_column(name)].to_list()
+            rows.append(Behind(system=name, most_s=max(behind), end_s=behind[-1], rewrites_s=service.compaction.speed))
     return rows
 
 

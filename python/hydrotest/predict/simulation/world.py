@@ -11,9 +11,9 @@ import numpy as np
 
 from hydrotest.predict.simulation.course import Course
 from hydrotest.predict.simulation.effects import Effect
-from hydrotest.predict.simulation.fleet import Flags, Fleet, Hosts, Values
+from hydrotest.predict.simulation.fleet import EPSILON_BYTES, Flags, Fleet, Hosts, Values
 from hydrotest.predict.simulation.outcome import What
-from hydrotest.predict.simulation.service import EPSILON_BYTES, Service
+from hydrotest.predict.simulation.service import Service
 
 HALVINGS = 30
 SLICES = 200
@@ -297,6 +297,8 @@ class World:
             return
         service.member |= new
         members = service.member
+        if service.compaction is not None:
+            service.compaction.spread(members)
         for flow in self.flows.values():
             if flow.service is service:
                 flow.backlog = np.where(members, flow.backlog.sum() / members.sum(), 0.0)
