@@ -3,6 +3,7 @@
 
 mod connection_pool;
 mod pages;
+mod waking;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -17,9 +18,9 @@ use hydrotest_core::schedule::Schedule;
 use hydrotest_core::socket::wait;
 use hydrotest_core::splitmix::mix;
 use hydrotest_core::trial::Window;
-use hydrotest_core::wire::{LoadModel, LoadSettings};
 
 use self::connection_pool::{ConnectionPool, PoolSize};
+use self::waking::Waking;
 use crate::account::{Account, Answer, Findings, Found, Operation, Recorders, operations_of};
 use crate::answer_sample::Sampling;
 use crate::connection::{self, Authenticator, Connection, ConnectionConfig, STREAMS_MAX};
@@ -29,13 +30,6 @@ use crate::row_values::{RowValues, Tables};
 use crate::session::consistency;
 use crate::settings::{CqlSettings, Serial};
 
-/// From this tick on, the thread sleeps from tick to tick, rather than wake for each answer, also where the kernel does not
-/// say when they came.
-const SLEEPS_FROM_NS: u64 = 1_000_000;
-/// Where it does, the thread sleeps until it sends next, or so long: operations time out, and connections are lost.
-const SLEEP_NS_MAX: u64 = 5_000_000;
-/// Up to this rate of a thread its answers are read one by one, each with its time; beyond it one wake-up is for many.
-const LEAN_RATE_MAX: f64 = 20_000.0;
 /// How long to wait for answers after the load has ended.
 const DRAIN_NS: u64 = 15_000_000_000;
 const SERVE_NS: u64 = 5_000_000;
@@ -121,8 +115,7 @@ impl NativeClient {
             ),
             writer: self.settings.writer + self.share as u32,
             timeout_ns: self.settings.request_timeout_ms * 1_000_000,
-            tick_ns: self.settings.tick_us * 1_000,
-            is_lean: self.settings.page_rows.is_none() && !self.settings.each_answer && is_slow(load),
+            waking: Waking::of(&self.settings),
             slept: false,
             values: self.values,
             pool: self.pool,
@@ -158,17 +151,6 @@ impl NativeClient {
     }
 }
 
-/// Whether a thread starts so few operations that their answers may be read one by one.
-fn is_slow(load: &LoadSettings) -> bool {
-    match &load.model {
-        LoadModel::Open { rate_per_s, .. } => rate_per_s / f64::from(load.shares) <= LEAN_RATE_MAX,
-        LoadModel::Profile { stretches } => stretches
-            .iter()
-            .all(|one| one.from_per_s.max(one.to_per_s) / f64::from(load.shares) <= LEAN_RATE_MAX),
-        LoadModel::Closed { .. } => false,
-    }
-}
-
 struct Slot {
     operation: Operation,
     ended: bool,
@@ -184,10 +166,8 @@ struct NativeTarget {
     window: Window,
     writer: u32,
     timeout_ns: u64,
-    tick_ns: u64,
-    /// Answers may be taken later than they come, where the kernel says when that was.
-    is_lean: bool,
-    /// They were.
+    waking: Waking,
+    /// Answers were taken later than they came.
     slept: bool,
     pool: ConnectionPool,
     /// Buffer for partition keys.
@@ -258,15 +238,6 @@ impl NativeTarget {
         }
     }
 
-    /// How long the thread may sleep with operations in flight; None: it wakes for each answer. Where pages follow one another,
-    /// an answer is what the next request waits for.
-    fn sleep_ns_max(&self) -> Option<u64> {
-        if self.is_lean && self.pool.may_sleep() {
-            return Some(SLEEP_NS_MAX);
-        }
-        (self.tick_ns >= SLEEPS_FROM_NS).then_some(self.tick_ns)
-    }
-
     /// Sends the collected frames, and takes answers until `until_ns` or, with `return_early`, until one
     /// arrives.
     fn exchange(&mut self, until_ns: u64, return_early: bool) {
@@ -282,9 +253,10 @@ impl NativeTarget {
                 }
             }
             let mut left = until_ns.saturating_sub(monotonic_ns());
-            if let Some(most) = self.sleep_ns_max().filter(|_| !return_early && self.in_flight > 0) {
+            let most = self.waking.sleep_ns_max(self.pool.may_sleep());
+            if let Some(most) = most.filter(|_| !return_early && self.in_flight > 0) {
                 std::thread::sleep(Duration::from_nanos(left.min(most)));
-                self.slept |= self.is_lean;
+                self.slept |= self.waking.is_lean;
                 left = 0;
             }
             let sockets = (0..self.pool.len()).map(|index| self.pool.connection(index).map(Connection::socket));
@@ -306,7 +278,7 @@ impl NativeTarget {
         let Some(mut connection) = self.pool.take(index) else {
             return;
         };
-        let one_by_one = self.is_lean && connection.socket().is_stamped();
+        let one_by_one = self.waking.is_lean && connection.socket().is_stamped();
         let each = |number: Option<u64>, answer: connection::Answer<'_>, now: u64| match (number, answer) {
             (Some(number), connection::Answer::Void) => self.end(number, Answer::Written, now),
             (Some(number), connection::Answer::Rows(rows)) => {
@@ -411,6 +383,10 @@ impl Target for NativeTarget {
             self.send(number, operation);
         }
         Ok(())
+    }
+
+    fn goes_ns(&self, schedule: &Schedule, first: u64) -> u64 {
+        self.waking.goes_ns(schedule, first)
     }
 
     fn serve(&mut self, until_ns: u64, return_early: bool) -> Result<(), Infallible> {
