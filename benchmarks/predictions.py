@@ -214,7 +214,7 @@ def rules(group: str, out: Path, case: Case) -> dict[str, float]:
     has = here.has[system].times(
         **{{"cores": "cores", "network": "link", "disk": "disk"}[case.resource]: case.given} if case.resource else {}
     )
-    closed = [one for one in first.seen[system] if one.is_closed and set(one.rates) == {basis} and not one.groups]
+    closed = [one for one in first.seen[system] if one.is_closed and one.is_of(basis, 0)]
     rate = median([one.rates[basis] for one in closed if one.is_whole])
     cores, copies = has.cores * hosts / (had.cores * hosts_then), was.copies / spec.copies
     carried = (has.link or math.inf) * hosts / (spec.operation_bytes * spec.copies)
@@ -234,7 +234,6 @@ def measured(folder: Path, group: str, case: Case) -> tuple[float, float, list[S
         source, groups = loaded(run.experiment, name)
         if resource is None:
             return [one for one in seen if one.is_saturated_by(source, groups)]
-        closed = [one for one in seen if one.is_closed and set(one.rates) == {source} and one.groups_of(source) == groups]
 
         def times(one: Seen) -> float:
             """How many times what the hosts have otherwise."""
@@ -242,7 +241,9 @@ def measured(folder: Path, group: str, case: Case) -> tuple[float, float, list[S
                 return one.has.cores / base.cores
             return (one.has.link or 0.0) / (base.link or 1.0) if resource == "network" else (one.has.disk or 0.0) / (base.disk or 1.0)
 
-        return [one for one in closed if not one.is_whole and abs(times(one) / given - 1) < 0.02]
+        return [
+            one for one in seen if one.is_closed and not one.is_whole and one.is_of(source, groups) and abs(times(one) / given - 1) < 0.02
+        ]
 
     windows = rate(case.workload, case.resource, case.given)
     if case.resource is not None:
@@ -294,9 +295,7 @@ def demanded(group: str, out: Path) -> list[dict[str, Any]]:
     for case, row in made.items():
         name, groups = loaded(run.experiment, case)
         seen = [
-            one
-            for one in run.seen[system]
-            if not one.is_closed and set(one.rates) == {name} and one.groups_of(name) == groups and one.used.cores < CPU_MAX * one.has.cores
+            one for one in run.seen[system] if not one.is_closed and one.is_of(name, groups) and one.used.cores < CPU_MAX * one.has.cores
         ]
         for one in (
             sorted(seen, key=lambda one: one.rates[name])[:: max(1, len(seen) // 4)]

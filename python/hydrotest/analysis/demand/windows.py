@@ -96,9 +96,13 @@ class Seen:
         """Consumer groups that read a workload's records, to the nearest."""
         return round(self.groups.get(workload, 0.0))
 
+    def is_of(self, workload: str, groups: int) -> bool:
+        """Whether the workload was under way alone, while so many groups read it."""
+        return set(self.rates) == {workload} and self.groups_of(workload) == groups
+
     def is_saturated_by(self, workload: str, groups: int) -> bool:
-        """Whether the workload was under way alone without a rate limit, with all that the hosts have, while so many groups read it."""
-        return self.is_closed and self.is_whole and set(self.rates) == {workload} and self.groups_of(workload) == groups
+        """Whether that was without a rate limit, and with all that the hosts have."""
+        return self.is_closed and self.is_whole and self.is_of(workload, groups)
 
 
 def law_of(kind: str) -> Law | None:
