@@ -46,7 +46,7 @@ workloads:
   mixed: {{kind: cassandra, mix: {{write: 1, read: 3}}, keys: "uniform(0, {ROWS})"}}
   write: {{kind: cassandra, mix: {{write: 1}}, keys: "uniform(0, {ROWS})"}}
   ticked: {{kind: cassandra, mix: {{write: 1, read: 3}}, keys: "uniform(0, {ROWS})", tick: 1 ms}}
-  sends: {{kind: cassandra, mix: {{write: 1, read: 3}}, keys: "uniform(0, {ROWS})", wakes: send}}
+  answers: {{kind: cassandra, mix: {{write: 1, read: 3}}, keys: "uniform(0, {ROWS})", wakes: answer}}
 warm_up: {{least: 16 s, most: 32 s}}
 tests: [saturated: {{workload: mixed}}]
 """
@@ -71,7 +71,7 @@ CASES = [
     Case("write, 64 in flight", LoadSpec(in_flight=64), "write", ("-f", "write", *CLOSED)),
     Case("mixed 1:3, 5,000/s", LoadSpec(rate_per_s=5_000), "mixed", (*MIXED, "-r", "5000")),
     Case("mixed 1:3, 5,000/s, 1 ms tick", LoadSpec(rate_per_s=5_000), "ticked", (), by_latte=False),
-    Case("mixed 1:3, 5,000/s, wakes: send", LoadSpec(rate_per_s=5_000), "sends", (), by_latte=False),
+    Case("mixed 1:3, 5,000/s, wakes: answer", LoadSpec(rate_per_s=5_000), "answers", (), by_latte=False),
 ]
 
 

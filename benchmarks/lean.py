@@ -29,7 +29,7 @@ hosts: {here: {connect: local}}
 systems: {cassandra: {hosts: [here], heap: 4 GiB}}
 workloads:
   mixed-answer: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 100K)", wakes: answer}
-  mixed-send: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 100K)", wakes: send}
+  mixed-send: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 100K)"}
 warm_up: {least: 24 s, most: 64 s}
 tests:
 """, {"mixed": ("5K", "20K")}),

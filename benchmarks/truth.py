@@ -49,7 +49,7 @@ hosts: {here: {connect: local}}
 systems: {cassandra: {hosts: [here]}}
 workloads:
   press: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 100K)"}
-  sends: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 100K)", wakes: send}
+  answers: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 100K)", wakes: answer}
 tests: [levels: {workload: press, rates: [2K]}]
 """
 
@@ -75,7 +75,7 @@ PARTS = {
     ],
     CASSANDRA: [
         Client("hydrotest", False, 2_000),
-        Client("hydrotest, wakes: send", False, 2_000, workload="sends"),
+        Client("hydrotest, wakes: answer", False, 2_000, workload="answers"),
         Client("cassandra-stress fixed=2000/s", True, 2_000, 128),
         Client("cassandra-stress, 16 threads", True, None, 16),
     ],

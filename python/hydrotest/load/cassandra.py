@@ -123,7 +123,7 @@ def generators(name: str, workload: CassandraLoad, hosts: Sequence[Host], cluste
         "seed": trial, "operations": None, "connections": workload.connections,
         "request_timeout_ms": round(workload.timeout * 1e3), "tick_us": round(workload.tick * 1e6), "writer": trial * WRITERS_PER_TRIAL,
     }  # fmt: skip
-    if workload.wakes != "send":
+    if workload.wakes == "answer":
         settings["each_answer"] = True
     if workload.page_size is not None:
         settings["page_rows"] = workload.page_size

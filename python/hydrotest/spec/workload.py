@@ -271,11 +271,10 @@ class Scheduled(RatedWorkload):
         Arrivals(), description="How operations arrive at a given rate: `even`, `poisson` (as from many clients) or `bursts(100)`."
     )
 
-    wakes: Literal["send", "answer"] | None = Field(
-        None,
+    wakes: Literal["send", "answer"] = Field(
+        "send",
         description="When a native generator wakes at a given rate: only to send (`send`), since the kernel says when answers came meanwhile; or also "
-        "for each answer (`answer`), as it does where the kernel does not say so: with TLS, or pages. If not given: `send` of Kafka, `answer` of "
-        "Cassandra.",
+        "for each answer (`answer`), as it does where the kernel does not say so: with TLS, or pages.",
     )
 
     is_scheduled: ClassVar[bool] = True

@@ -20,7 +20,7 @@ use hydrotest_core::splitmix::mix;
 use hydrotest_core::trial::Window;
 
 use self::connection_pool::{ConnectionPool, PoolSize};
-use self::waking::Waking;
+use self::waking::{Sleep, Waking, nap};
 use crate::account::{Account, Answer, Findings, Found, Operation, Recorders, operations_of};
 use crate::answer_sample::Sampling;
 use crate::connection::{self, Authenticator, Connection, ConnectionConfig, STREAMS_MAX};
@@ -132,6 +132,7 @@ impl NativeClient {
             Ok(driven) => driven,
             Err(never) => match never {},
         };
+        target.take_all(0);
         let waiting: Vec<Operation> = target.waiting().collect();
         let unstarted: Vec<u64> = schedule.map_or(Vec::new(), |schedule| {
             let due = driven.started..driven.started + driven.unstarted;
@@ -243,35 +244,48 @@ impl NativeTarget {
     fn exchange(&mut self, until_ns: u64, return_early: bool) {
         loop {
             self.pool.refresh();
-            for index in 0..self.pool.len() {
-                if self
-                    .pool
-                    .connection_mut(index)
-                    .is_some_and(|connection| connection.flush().is_err())
-                {
-                    self.lose(index);
-                }
-            }
-            let mut left = until_ns.saturating_sub(monotonic_ns());
-            let most = self.waking.sleep_ns_max(self.pool.may_sleep());
-            if let Some(most) = most.filter(|_| !return_early && self.in_flight > 0) {
-                std::thread::sleep(Duration::from_nanos(left.min(most)));
-                self.slept |= self.waking.is_lean;
-                left = 0;
-            }
-            let sockets = (0..self.pool.len()).map(|index| self.pool.connection(index).map(Connection::socket));
-            let active = wait(sockets, left).expect("the kernel polls");
+            self.flush();
             let before = self.in_flight;
-            for index in active {
-                self.take_answers(index);
+            let sleeps = self.waking.sleeps(self.pool.may_sleep());
+            match sleeps.filter(|_| !return_early && self.in_flight > 0) {
+                // The kernel says when answers came: what is due by the end of the sleep goes before they are looked at.
+                Some(Sleep::Stamped(most)) => {
+                    self.take_all(0);
+                    self.flush();
+                    nap(until_ns, most);
+                    self.slept = true;
+                }
+                Some(Sleep::Unstamped(most)) => {
+                    nap(until_ns, most);
+                    self.take_all(0);
+                }
+                None => self.take_all(until_ns.saturating_sub(monotonic_ns())),
             }
-            self.time_out();
             // Without any connection all operations fail at once: a closed loop must not spin on that.
             let is_early = return_early && self.pool.is_any_open() && (self.in_flight < before || self.in_flight == 0);
             if is_early || monotonic_ns() >= until_ns {
                 return;
             }
         }
+    }
+
+    /// Sends the collected frames.
+    fn flush(&mut self) {
+        for index in 0..self.pool.len() {
+            let connection = self.pool.connection_mut(index);
+            if connection.is_some_and(|connection| connection.flush().is_err()) {
+                self.lose(index);
+            }
+        }
+    }
+
+    /// Takes what has been answered, or is within `left_ns`, and ends what was not answered in time.
+    fn take_all(&mut self, left_ns: u64) {
+        let sockets = (0..self.pool.len()).map(|index| self.pool.connection(index).map(Connection::socket));
+        for index in wait(sockets, left_ns).expect("the kernel polls") {
+            self.take_answers(index);
+        }
+        self.time_out();
     }
 
     fn take_answers(&mut self, index: usize) {

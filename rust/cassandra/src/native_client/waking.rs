@@ -1,6 +1,9 @@
 //! When the thread wakes: to send what is due, for answers, or for both at once. A wake-up costs more than all else that an
 //! operation takes, so as many as may share one.
 
+use std::time::Duration;
+
+use hydrotest_core::clock::monotonic_ns;
 use hydrotest_core::schedule::Schedule;
 use hydrotest_core::wire::{LoadModel, LoadSettings};
 
@@ -13,6 +16,21 @@ const SLEEPS_FROM_NS: u64 = 1_000_000;
 const SLEEP_NS_MAX: u64 = 5_000_000;
 /// Up to this rate of a thread its answers are read one by one, each with its time; beyond it one wake-up is for many.
 const LEAN_RATE_MAX: f64 = 20_000.0;
+
+/// How long a thread may sleep, in ns.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sleep {
+    /// Answers have the time at which they came, however late they are looked at.
+    Stamped(u64),
+    /// Answers have the time at which they are looked at.
+    Unstamped(u64),
+}
+
+/// Sleeps until `until_ns`, or so long.
+pub(super) fn nap(until_ns: u64, most_ns: u64) {
+    let left_ns = until_ns.saturating_sub(monotonic_ns());
+    std::thread::sleep(Duration::from_nanos(left_ns.min(most_ns)));
+}
 
 /// What a thread wakes for.
 #[derive(Clone, Copy, Debug)]
@@ -30,13 +48,13 @@ impl Waking {
         }
     }
 
-    /// How long the thread may sleep with operations in flight; None: it wakes for each answer. Where pages follow one another,
-    /// an answer is what the next request waits for. `may_sleep`: the kernel says when answers came.
-    pub(super) fn sleep_ns_max(self, may_sleep: bool) -> Option<u64> {
-        if self.is_lean && may_sleep {
-            return Some(SLEEP_NS_MAX);
+    /// Whether the thread may sleep with operations in flight; None: it wakes for each answer. Where pages follow one another, an
+    /// answer is what the next request waits for. `is_stamped`: the kernel says when answers came.
+    pub(super) fn sleeps(self, is_stamped: bool) -> Option<Sleep> {
+        if self.is_lean && is_stamped {
+            return Some(Sleep::Stamped(SLEEP_NS_MAX));
         }
-        (self.tick_ns >= SLEEPS_FROM_NS).then_some(self.tick_ns)
+        (self.tick_ns >= SLEEPS_FROM_NS).then_some(Sleep::Unstamped(self.tick_ns))
     }
 
     /// When operation `first` goes: with the last one that is due within a tick of it, so that none goes later than a tick,
