@@ -15,7 +15,7 @@ from hydrotest.analysis.demand.laws.base import Load
 from hydrotest.analysis.demand.laws.cassandra import MixLaw
 from hydrotest.analysis.demand.laws.kafka import ProduceLaw
 from hydrotest.catalogue.cost import Wanted
-from hydrotest.catalogue.machine import Machine
+from hydrotest.catalogue.machine import Machine, Price
 from hydrotest.cli.entry import main
 from hydrotest.errors import EXIT_BAD_INPUT, BadInputError
 from hydrotest.predict.known import Known
@@ -235,7 +235,7 @@ def test_a_restart_in_turn_takes_one_host_at_a_time_and_nothing_waits(tmp_path: 
     run = known(TRUE, text=COPIED)
     found, series = played(tmp_path, run, load={"small": {"rate": 1000}}, events=[{"at": "10 s", "roll": "kafka", "for": "20 s"}])
     assert series["broker up"].min() == 2
-    assert [one.subject for one in found.happenings if one.what is What.FAILED] == ["broker-0", "broker-1", "broker-2"]
+    assert [one.subject for one in found.happenings if one.what is What.RESTARTED] == ["broker-0", "broker-1", "broker-2"]
     assert found.workloads[0].wait_max_s == pytest.approx(0, abs=1e-6)
 
 
@@ -416,6 +416,15 @@ load:
         ("{rate: 1K}\n", "{rate: 1K}\nevents: [{fail: broker-1}]\n", 9, "either `at` or `mtbf`"),
         ("{rate: 1K}\n", "{rate: 1K}\nevents: [{at: 3d, zone: 1}]\n", 9, "no zone 1"),
         ("{rate: 1K}\n", "{rate: 1K}\nobjectives: {ingest: {p99: 50 ms}}\n", 9, "percentiles of latencies are not simulated"),
+        ("model: nowhere", "model: []", 2, "model"),
+        ("model: nowhere", "model: [here, here]", 2, "here is named twice"),
+        ("{rate: 1K}", "{daily: {low: 5K, high: 2K}}", 8, "`low` is more than `high`"),
+        ("{count: 3}", "{count: 3, zones: 7}", 4, "not in 7 zones"),
+        ("{rate: 1K}\n", "{rate: 1K}\nevents: [{at: 3h, roll: kafka, count: 5}]\n", 9, "`count` is of hosts that are added"),
+        ("{rate: 1K}\n", "{rate: 1K}\nevents: [{at: 99d, fail: broker-1}]\n", 9, "after the end"),
+        ("{rate: 1K}\n", "{rate: 1K}\nfill: 0\n", 9, "fill"),
+        ("{rate: 1K}", "{rate: 1 parsec}", 8, "'100K'"),
+        ("{rate: 1K}\n", "{rate: 1K}\nspedd: 2\n", 9, "Did you mean 'speed'"),
     ],
 )
 def test_a_mistake_in_a_scenario_is_named_with_its_line(
@@ -430,7 +439,45 @@ def test_a_mistake_in_a_scenario_is_named_with_its_line(
     assert says in said
 
 
+def test_a_trace_with_a_rate_beyond_all_is_named(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("seconds,rate\n0,1e300\n")
+    with pytest.raises(BadInputError) as raised:
+        played(tmp_path, known(TRUE, text=THREE), load={"small": {"trace": "t.csv"}})
+    assert (raised.value.file, raised.value.line) == (tmp_path / "t.csv", 2)
+
+
 def test_a_scenario_without_its_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "scenario.yaml").write_text(SCENARIO)
     assert main(["simulate", str(tmp_path / "scenario.yaml")]) == EXIT_BAD_INPUT
     assert "nowhere" in capsys.readouterr().err
+
+
+def test_disks_with_records_that_are_kept_for_a_while_do_not_grow(tmp_path: Path) -> None:
+    run = known(TRUE, text=THREE)
+    load = {"small": {"daily": {"low": 1000, "high": 2000}, "weekend": 0.7, "retain": "48 h"}}
+    found, _ = played(tmp_path, run, load=load, hosts={"broker": {"count": 3, "disk": {"size": "1 TB"}}}, duration="14 d")
+    assert [(one.per_day, one.days) for one in found.disks] == [(0.0, None)]
+    assert found.disks[0].fill > 0
+
+
+def test_hosts_that_are_added_cost_something_and_count_as_far(tmp_path: Path) -> None:
+    run = known(TRUE, text=THREE)
+    events = [{"at": "60 s", "add": "broker", "count": 3}]
+    hosts = {"broker": {"count": 3, "type": "own/m"}}
+    machine = Machine("own", "m", vcpus=0.5, net_base_bit_s=4e9, net_peak_bit_s=4e9, prices=(Price("", "on-demand", 1.0, None, "own"),))
+    found, _ = played(tmp_path, run, load={"small": {"rate": 1000}}, hosts=hosts, machines={"own/m": machine}, events=events)
+    assert found.cost is not None
+    assert found.cost_in_the_end is not None
+    assert found.cost_in_the_end.usd_h == 2 * found.cost.usd_h
+    with pytest.raises(BadInputError, match=r"times the hosts"):
+        played(
+            tmp_path, run, load={"small": {"rate": 1000}}, hosts=hosts, machines={"own/m": machine}, events=[{**events[0], "count": 100}]
+        )
+
+
+def test_a_restart_in_turn_comes_to_a_host_that_was_away_when_it_is_back(tmp_path: Path) -> None:
+    run = known(TRUE, text=COPIED)
+    events = [{"at": "10 s", "cut": "broker-0", "for": "200 s"}, {"at": "20 s", "roll": "kafka", "for": "20 s"}]
+    found, _ = played(tmp_path, run, load={"small": {"rate": 1000}}, events=events)
+    assert [one.subject for one in found.happenings if one.what is What.CUT] == ["broker-0"]
+    assert [one.subject for one in found.happenings if one.what is What.RESTARTED] == ["broker-1", "broker-2", "broker-0"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
+from hydrotest.catalogue.cost import Cost
 from hydrotest.predict.simulation.outcome import Happening, Lacking, Missed, Simulated, What
 from hydrotest.report.printing import print_sheet, print_text
 from hydrotest.report.table import NONE, Table
@@ -16,6 +17,8 @@ DAY_S = 86_400
 DISKS = "disks"
 WORDS = {
     What.FAILED: "failed",
+    What.CUT: "cut off",
+    What.RESTARTED: "restarted",
     What.BACK: "back",
     What.CAUGHT_UP: "has all copies again",
     What.ADDED: "added",
@@ -79,11 +82,17 @@ def print_simulated(found: Simulated, console: Console) -> None:
         if len(found.happenings) > len(shown):
             print_text(f"and {len(found.happenings) - len(shown)} more: --json has all", console)
     if found.cost is not None:
-        print_text(f"machines and disks: {found.cost.usd_h:,.2f} USD an hour, {found.cost.usd_month:,.0f} a month", console)
+        print_text(f"machines and disks: {_costs(found.cost)}", console)
+    if found.cost_in_the_end is not None:
+        print_text(f"with the hosts that are added: {_costs(found.cost_in_the_end)}", console)
     for code in found.assumed:
         print_text(ASSUMED[code], console)
     compaction = "" if found.compaction else "compaction that is behind, "
     print_text(f"not simulated: latencies below a second, consumers and jobs, {compaction}elections of a controller", console)
+
+
+def _costs(cost: Cost) -> str:
+    return f"{cost.usd_h:,.2f} USD an hour, {cost.usd_month:,.0f} a month"
 
 
 def _whole(operations: float) -> str:
@@ -104,7 +113,11 @@ def _lacks(one: Lacking) -> str:
 
 
 def _missed(one: Missed, seeds: int) -> list[str]:
-    return [one.workload, f"{one.minutes:.3g}", NONE if seeds == 1 else f"{one.low:.3g} to {one.high:.3g}"]
+    return [one.workload, _minutes(one.minutes), NONE if seeds == 1 else f"{_minutes(one.low)} to {_minutes(one.high)}"]
+
+
+def _minutes(minutes: float) -> str:
+    return f"{minutes:.3g}" if minutes < 1000 else f"{minutes:,.0f}"
 
 
 def _happening(one: Happening) -> list[str]:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from hydrotest import units
-from hydrotest.catalogue.cost import Wanted, prices_of
+from hydrotest.catalogue.cost import Wanted, check_prices, prices_of
 from hydrotest.catalogue.machine import TERMS
 from hydrotest.catalogue.machines import machines
 from hydrotest.cli.commands.catalogue import warn_of_age
@@ -38,8 +38,13 @@ def simulate(file: Path, model: list[Path], duration: str | None, seeds: int | N
     if not 0 < seconds <= DURATION_S_MAX:
         where = "duration" if duration is None else f"--for {duration}"
         raise BadInputError(f"{where}: so long cannot be simulated", "Write a time up to 366 d.", file=None if duration else file)
+    late = next((at for at, event in enumerate(scenario.events) if event.at is not None and event.at >= seconds), None)
+    if duration is None and late is not None:
+        raise BadInputError("the event is after the end of the scenario", "Write a longer `duration`, or an earlier time.", file=file,
+                            line=document.line(("events", late, "at")))  # fmt: skip
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadInputError("the folder is not empty", "Name another folder with --out.", file=out)
+        what = "the folder is not empty" if out.is_dir() else "it is a file"
+        raise BadInputError(what, "Name another folder with --out.", file=out)
     names = [scenario.model] if isinstance(scenario.model, str) else scenario.model
     folders = model or [file.parent / name for name in names]
     runs = [read_known(path, index, with_jobs=False) for index, path in enumerate(folders)]
@@ -47,6 +52,8 @@ def simulate(file: Path, model: list[Path], duration: str | None, seeds: int | N
         all_ = prepared(scenario, runs, machines(own), file.parent)
     except BadInputError as error:
         raise error if error.file is not None else BadInputError(error.message, error.hint, file=document.file) from error
+    if all_.machines and (region is not None or term != Wanted().term):
+        check_prices(list(all_.machines.values()), Wanted(region, term))
     found, series = simulated(
         all_, duration_s=seconds, seeds=scenario.seeds if seeds is None else seeds, wanted=Wanted(region, term), say=say_on_stderr()
     )

@@ -16,6 +16,8 @@ from hydrotest.spec.fields import DAY_S
 from hydrotest.spec.tests.profile import Stretch
 
 SAMPLES = 2_000
+TRACE_RATE_MAX = 1e9
+"""Operations a second, as of any other load."""
 NOISE_S = 300.0
 """So long a noise lasts."""
 WEEK_DAYS, WEEKEND_FROM = 7, 5
@@ -91,7 +93,10 @@ def _read_trace(file: Path) -> tuple[Values, Values]:
         try:
             at, rate = float(row["seconds"]), float(row["rate"])
         except (KeyError, TypeError, ValueError) as error:
-            raise BadInputError("the line is no row of a trace", "Write the columns `seconds` and `rate`.", file=file, line=line) from error
+            raise BadInputError("the line is no row of a trace", "Write `seconds` and `rate` as plain numbers, e.g. 3600,100000.", file=file,
+                                line=line) from error  # fmt: skip
+        if rate > TRACE_RATE_MAX:
+            raise BadInputError(f"a rate is at most {TRACE_RATE_MAX:,.0f}/s (given: {rate:.3g})", "Correct it.", file=file, line=line)
         if not (math.isfinite(at) and math.isfinite(rate)) or rate < 0 or (times and at <= times[-1]):
             raise BadInputError("seconds must grow from line to line, and rates not be below 0", "Correct it.", file=file, line=line)
         times.append(at)

@@ -6,7 +6,7 @@ import bisect
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,7 +53,7 @@ class Director:
         self.world.note = self._note
         self._order = itertools.count()
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
-        self._rolling: list[tuple[Iterator[int], float, int]] = []
+        self._rolling: list[tuple[list[int], float, int | None]] = []
         self._missed: dict[str, bool] = {}
         self._busy_since: float | None = None
         self._bends = sorted({at for load in self.scenario.load.values() for at in bends_of(load, all_.folder)})
@@ -88,21 +88,22 @@ class Director:
         elif event.zone is not None:
             self._fail([int(at) for at in np.flatnonzero((fleet.zones == event.zone) & fleet.up)], event.lasts)
         elif event.add is not None:
-            new = fleet.groups[event.add][~fleet.exists[fleet.groups[event.add]]][: event.count]
+            new = fleet.groups[event.add][~fleet.exists[fleet.groups[event.add]]][: event.added]
             self.world.add(new, None if event.rebalance is None else event.rebalance / 8)
             self._note(What.ADDED, fleet.names[new[0]], None, len(new))
             # Without anything to fetch they are members at once.
             self.world.join_idle(new)
         elif event.roll is not None:
             service = self.world.services[event.roll]
-            self._rolling.append((iter([int(at) for at in service.at[service.member]]), event.lasts or ROLL_S, -1))
+            self._rolling.append(([int(at) for at in service.at[service.member]], event.lasts or ROLL_S, None))
 
     def _fail(self, hosts: Sequence[int], lasts: float | None, *, is_controlled: bool = False, is_cut: bool = False) -> None:
         up = [host for host in hosts if self.world.fleet.up[host]]
         if not up:
             return
         self.world.fail(np.array(up), is_controlled=is_controlled, is_cut=is_cut)
-        self._note(What.FAILED, self.world.fleet.names[up[0]], None, len(up))
+        what = What.RESTARTED if is_controlled else What.CUT if is_cut else What.FAILED
+        self._note(what, self.world.fleet.names[up[0]], None, len(up))
         if lasts is not None:
             self._push(self.world.now_s + lasts, lambda: self._return(up))
 
@@ -113,17 +114,17 @@ class Director:
             self._note(What.BACK, self.world.fleet.names[up[0]], None, len(up))
 
     def _roll(self) -> None:
-        """The next host of each system that is restarted in turn, once the one before has all again."""
+        """The next host of each system that is restarted in turn, once the one before has all again; those that are away, when they are back."""
         fleet = self.world.fleet
-        left = []
+        left: list[tuple[list[int], float, int | None]] = []
         for hosts, lasts, last in self._rolling:
-            if last >= 0 and not (fleet.up[last] and fleet.missing[last] <= 0):
-                left.append((hosts, lasts, last))
-                continue
-            host = next(hosts, None)
+            waits = last is not None and not (fleet.up[last] and fleet.missing[last] <= 0)
+            host = None if waits else next((one for one in hosts if fleet.up[one]), None)
             if host is not None:
+                hosts.remove(host)
                 self._fail([host], lasts, is_controlled=True)
-                left.append((hosts, lasts, host))
+            if hosts or host is not None:
+                left.append((hosts, lasts, last if host is None else host))
         self._rolling = left
 
     # Time

@@ -14,6 +14,8 @@ class What(StrEnum):
     """What happened."""
 
     FAILED = "failed"
+    CUT = "cut off"
+    RESTARTED = "restarted"
     BACK = "back"
     CAUGHT_UP = "caught up"
     ADDED = "added"
@@ -108,5 +110,8 @@ class Simulated(Row):
     compaction: list[Behind] = Field(
         default_factory=list, description="How far systems were behind with compaction, where that was simulated."
     )
-    cost: Cost | None = Field(None, description="What it costs; null: of some hosts no type is named, or its price is not known.")
+    cost: Cost | None = Field(
+        None, description="What it costs in the beginning; null: of some hosts no type is named, or its price is not known."
+    )
+    cost_in_the_end: Cost | None = Field(None, description="The same with the hosts that are added; null: none are.")
     assumed: list[str] = Field(default_factory=list, description="What is assumed: codes.")

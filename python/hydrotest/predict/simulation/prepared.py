@@ -16,7 +16,7 @@ from hydrotest.predict.change import asked
 from hydrotest.predict.gates import inseparable, no_fit
 from hydrotest.predict.known import Known
 from hydrotest.predict.simulation.fleet import group_has
-from hydrotest.predict.simulation.scenario import Scenario
+from hydrotest.predict.simulation.scenario import Scenario, most_hosts
 from hydrotest.spec.system import System
 from hydrotest.store import layout
 
@@ -115,11 +115,10 @@ def _check_reach(all_: Prepared) -> None:
     """Raises `BadInputError` for hosts that are too far from those that were measured, unless that was asked for."""
     for name, system in all_.scenario.systems.items():
         bases = [basis for basis in all_.bases.values() if basis.system == name]
-        group = all_.scenario.hosts[system.on]
         measured = max(point.seen.has.cores for basis in bases for point in basis.body.points)
         had = max(point.source.hosts for basis in bases for point in basis.body.points)
         cores = all_.has(system.on, bases[0])["cores"][1]
-        for what, reach in (("cores", cores / measured), ("hosts", group.count / had)):
+        for what, reach in (("cores", cores / measured), ("hosts", most_hosts(all_.scenario, system.on) / had)):
             if reach > REFUSED * WITHIN and not all_.scenario.far:
                 raise BadInputError(f"{system.on} has {reach:.1f} times the {what} that {name} was measured on", "How a system grows so far is not known. "
                                     "Measure a larger one, or write `far: true`: the answer is then an assumption.")  # fmt: skip

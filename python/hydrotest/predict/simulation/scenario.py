@@ -46,6 +46,8 @@ class HostGroup(Model):
     def _one_source(self) -> HostGroup:
         if self.type is not None and self.cores is not None:
             raise ValueError("`type` says how many cores there are; write one of both")
+        if self.zones > self.count:
+            raise ValueError(f"{self.count} {'host is' if self.count == 1 else 'hosts are'} not in {self.zones} zones; write fewer zones")
         return self
 
 
@@ -89,6 +91,12 @@ class Daily(Model):
     low: RatePerS = Field(description="The lowest rate, twelve hours from the peak.")
     high: RatePerS = Field(description="The highest rate.")
     peak: TimeOfDay = Field(20 * 3600.0, description="When it is highest, e.g. 20:00.")
+
+    @model_validator(mode="after")
+    def _low_is_lower(self) -> Daily:
+        if self.low > self.high:
+            raise ValueError("`low` is more than `high`; write e.g. {low: 100K, high: 400K}")
+        return self
 
 
 class SimulatedLoad(Model):
@@ -143,7 +151,7 @@ class Event(Model):
     zone: int | None = Field(None, ge=0, description="A zone, all hosts of which fail.")
     roll: Name | None = Field(None, description="A system whose hosts are restarted one after the other.")
     add: Name | None = Field(None, description="A group that gets `count` more hosts.")
-    count: int = Field(1, ge=1, le=HOSTS_MAX, description="How many are added.")
+    count: int | None = Field(None, ge=1, le=HOSTS_MAX, description="How many are added: one if not given.")
     rebalance: BitsPerS | None = Field(None, description="At which speed each new host gets its share. Half of its link if not given.")
     lasts: SpanS | None = Field(
         None, alias="for", description="How long it is away. For ever if not given; of a restart a minute for each host."
@@ -159,7 +167,14 @@ class Event(Model):
             raise ValueError("an event has either `at` or `mtbf`; write e.g. {at: 3d, …} or {fail: broker, mtbf: 90 d, …}")
         if self.mtbf is not None and self.fail is None:
             raise ValueError("`mtbf` is of hosts that fail; write e.g. {fail: broker, mtbf: 90 d, for: 40 min}")
+        if self.count is not None and self.add is None:
+            raise ValueError("`count` is of hosts that are added; write e.g. {at: 3d, add: broker, count: 3}")
         return self
+
+    @property
+    def added(self) -> int:
+        """Hosts that it adds."""
+        return 0 if self.add is None else self.count or 1
 
 
 class Scenario(Model):
@@ -167,20 +182,25 @@ class Scenario(Model):
 
     name: Name = Field(description="Its name.")
     model: list[str] | str = Field(
-        description="The folder of a run that shows what operations cost, best of a `calibrate` test; or several."
+        min_length=1, description="The folder of a run that shows what operations cost, best of a `calibrate` test; or several."
     )
     hosts: dict[Name, HostGroup] = Field(min_length=1, description="Groups of hosts.")
     systems: dict[Name, SimulatedSystem] = Field(min_length=1, description="Systems of the run, each on a group.")
     load: dict[Name, SimulatedLoad] = Field(min_length=1, description="Workloads of the run that are under way.")
     events: list[Event] = Field(default_factory=list, description="What happens.")
     objectives: dict[Name, WaitObjective] = Field(default_factory=dict, description="What is asked of workloads.")
-    fill: Share = Field(0.8, description="How full a disk may be.")
+    fill: Share = Field(0.8, gt=0, description="How full a disk may be.")
     duration: SpanS = Field(DAY_S, description="How long is simulated; `--for` goes first.")
     seeds: int = Field(20, ge=1, le=SEEDS_MAX, description="How many courses of what is random; `--seeds` goes first.")
     speed: float = Field(
         1.0, ge=0.25, le=4.0, description="Speed of a vCPU of a type, as a multiple of a core that was measured: an assumption."
     )
     far: bool = Field(False, description="Also more than four times the cores or hosts that were measured.")
+
+
+def most_hosts(scenario: Scenario, group: str) -> int:
+    """Hosts of a group, with all that are added."""
+    return scenario.hosts[group].count + sum(event.added for event in scenario.events if event.add == group)
 
 
 def read_scenario(file: Path) -> tuple[Scenario, Document]:
@@ -226,6 +246,10 @@ def _check(scenario: Scenario, document: Document) -> None:
     for name in scenario.objectives:
         if name not in scenario.load:
             raise fail(("objectives", name), f"there is no load {name}", f"There is {', '.join(scenario.load)}.")
+    names = scenario.model if isinstance(scenario.model, list) else []
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise fail(("model",), f"{twice} is named twice: it would count twice", "Name each once.")
     for at, event in enumerate(scenario.events):
         place = ("events", at)
         if event.roll is not None and event.roll not in scenario.systems:

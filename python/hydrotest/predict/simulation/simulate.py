@@ -11,13 +11,13 @@ from hydrotest import __version__
 from hydrotest.catalogue.cost import HOURS, Cost, Wanted, cost_of, disk_lines, has_disk_price, machine_line
 from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.predict.simulation.compaction import Compaction
-from hydrotest.predict.simulation.course import bends_of, courses, highest_rate
+from hydrotest.predict.simulation.course import WEEK_DAYS, bends_of, courses, highest_rate
 from hydrotest.predict.simulation.director import Course, Director
 from hydrotest.predict.simulation.effects import Effects, highest_of
 from hydrotest.predict.simulation.fleet import Hosts, fleet_of, group_has
 from hydrotest.predict.simulation.outcome import Behind, DiskDays, Missed, Simulated, Went, What, behind_column
 from hydrotest.predict.simulation.prepared import Prepared
-from hydrotest.predict.simulation.scenario import Scenario, SimulatedCompaction
+from hydrotest.predict.simulation.scenario import Scenario, SimulatedCompaction, SimulatedLoad, most_hosts
 from hydrotest.predict.simulation.service import Copies, Service
 from hydrotest.predict.simulation.world import Flow, World
 from hydrotest.spec.fields import DAY_S
@@ -26,15 +26,11 @@ from hydrotest.spec.fields import DAY_S
 def course_of(all_: Prepared, seed: int, duration_s: float) -> Course:
     """One course."""
     scenario = all_.scenario
-    room: dict[str, int] = {}
-    for event in scenario.events:
-        if event.add is not None:
-            room[event.add] = room.get(event.add, 0) + event.count
     of_group = {
         system.on: next(basis for basis in all_.bases.values() if basis.system == name) for name, system in scenario.systems.items()
     }
     used = {name: group for name, group in scenario.hosts.items() if name in of_group}
-    fleet = fleet_of(used, room, {name: all_.has(name, of_group[name]) for name in used})
+    fleet = fleet_of(used, room_of(scenario), {name: all_.has(name, of_group[name]) for name in used})
     rates = courses(scenario.load, duration_s, all_.folder, seed)
     highest = {name: highest_rate(rates[name], duration_s, bends_of(load, all_.folder)) for name, load in scenario.load.items()}
     for name, rate in highest.items():
@@ -109,7 +105,9 @@ def simulated(
         missed=[_missed(name, [course.missed_s.get(name, 0.0) / 60 for course in found]) for name in names], first_bad=bad, happenings=first.happenings,
         workloads=[Went(workload=name, offered=flow.offered, served=flow.served, given_up=flow.given_up, waiting=float(flow.backlog.sum()),
                         backlog_max=first.backlog_max[name], wait_max_s=first.wait_max_s[name]) for name, flow in first.world.flows.items()],
-        disks=_disks(scenario, series), compaction=_behind(first, series), cost=_cost(all_, wanted), assumed=assumed,
+        disks=_disks(all_, first.world, series), compaction=_behind(first, series), assumed=assumed,
+        cost=_cost(all_, wanted, {name: group.count for name, group in scenario.hosts.items()}),
+        cost_in_the_end=_cost(all_, wanted, {name: most_hosts(scenario, name) for name in scenario.hosts}) if room_of(scenario) else None,
     )  # fmt: skip
     return answer, series
 
@@ -125,20 +123,34 @@ def _missed(name: str, minutes: Sequence[float]) -> Missed:
     )
 
 
-def _disks(scenario: Scenario, series: pl.DataFrame) -> list[DiskDays]:
-    rows = []
+def _disks(all_: Prepared, world: World, series: pl.DataFrame) -> list[DiskDays]:
+    scenario, rows = all_.scenario, []
     for name in scenario.hosts:
         if f"{name} fill" not in series.columns:
             continue
         times, fills = series["seconds"].to_numpy(), series[f"{name} fill"].to_numpy()
-        # Over whole days, where there are some: by day there is more than by night.
-        span = times[-1] / 2
-        begin = int(np.searchsorted(times, times[-1] - (span // DAY_S * DAY_S or span)))
+        own = {key: scenario.load[key] for key, basis in all_.bases.items() if scenario.systems[basis.system].on == name}
+        # Over whole days or weeks, where there are some: by day there is more than by night.
+        span, period = times[-1] / 2, DAY_S * (WEEK_DAYS if any(load.weekend != 1 for load in own.values()) else 1)
+        begin = int(np.searchsorted(times, times[-1] - (span // period * period or span // DAY_S * DAY_S or span)))
         days = (times[-1] - times[begin]) / DAY_S
         per_day = (fills[-1] - fills[begin]) / days if days > 0 else 0.0
+        if all(_is_steady(scenario, load) or _keeps_nothing(world.flows[key]) for key, load in own.items()):
+            # What is kept for a while of a course that repeats itself is the same each day; that it is removed in pieces is no growth.
+            per_day = 0.0
         left = max(0.0, scenario.fill - fills[-1])
         rows.append(DiskDays(group=name, fill=float(fills[-1]), per_day=float(per_day), days=left / per_day if per_day > 1e-9 else None))
     return rows
+
+
+def _is_steady(scenario: Scenario, load: SimulatedLoad) -> bool:
+    """Whether what is kept of it is as much each day, or each week."""
+    own = load if load.follows is None else scenario.load[load.follows]
+    return load.retain is not None and (own.rate is not None or own.daily is not None)
+
+
+def _keeps_nothing(flow: Flow) -> bool:
+    return flow.service.effects[flow.name].on(max(1, int(flow.service.member.sum()))).kept <= 0
 
 
 def _behind(course: Course, series: pl.DataFrame) -> list[Behind]:
@@ -150,8 +162,14 @@ def _behind(course: Course, series: pl.DataFrame) -> list[Behind]:
     return rows
 
 
-def _cost(all_: Prepared, wanted: Wanted) -> Cost | None:
-    """Machines and disks of the beginning; None if a price is not known."""
+def room_of(scenario: Scenario) -> dict[str, int]:
+    """Hosts that are added to groups."""
+    more = {name: most_hosts(scenario, name) - group.count for name, group in scenario.hosts.items()}
+    return {name: count for name, count in more.items() if count}
+
+
+def _cost(all_: Prepared, wanted: Wanted, counts: Mapping[str, int]) -> Cost | None:
+    """Machines and disks of so many hosts of each group; None if a price is not known."""
     used = {system.on for system in all_.scenario.systems.values()}
     if not used <= set(all_.machines):
         return None
@@ -160,8 +178,8 @@ def _cost(all_: Prepared, wanted: Wanted) -> Cost | None:
         machine, group = all_.machines[name], all_.scenario.hosts[name]
         if machine.price(wanted.region, wanted.term) is None:
             return None
-        lines.append(machine_line(machine, group.count, wanted))
+        lines.append(machine_line(machine, counts[name], wanted))
         if group.disk is not None and has_disk_price(machine.provider):
             speed = 0.0 if group.disk.speed is None else group.disk.speed / 8
-            lines += disk_lines(machine.provider, group.disk.size, group.count, speed, region=wanted.region)
+            lines += disk_lines(machine.provider, group.disk.size, counts[name], speed, region=wanted.region)
     return cost_of(all_.scenario.name, lines, [], HOURS)

@@ -21,7 +21,15 @@ else:
 WIDTH, HEIGHT = 900, 130
 DAY_S, HOUR_S = 86_400.0, 3600.0
 MARKS_MAX = 200
-COLORS = {What.MISSED: FAILED, What.MET: HELD, What.FAILED: PALETTE[1], What.DISK_FULL: FAILED, What.SPENT: PALETTE[4]}
+COLORS = {
+    What.MISSED: FAILED,
+    What.MET: HELD,
+    What.FAILED: PALETTE[1],
+    What.CUT: PALETTE[1],
+    What.RESTARTED: PALETTE[1],
+    What.DISK_FULL: FAILED,
+    What.SPENT: PALETTE[4],
+}
 
 
 def course_page(found: Simulated, series: pl.DataFrame) -> str:
