@@ -254,6 +254,9 @@ def test_bytes_between_zones_are_those_of_clients_and_of_copies(replication: int
     spec = experiment_of(parse_document(text, Path("x"))).workload("w", KafkaProduce)
     assert spec is not None
     assert between_zones(Moving(spec, 100.0, groups), 3, zones) == pytest.approx(100.0 * 100_000 * bytes_each, rel=0.01)
+    # A workload that reads them counts for what it gets.
+    read = between_zones(Moving(spec, 100.0, 1.0, reads_only=True), 3, zones)
+    assert read == pytest.approx(100.0 * 100_000 * (zones - 1) / zones, rel=0.01)
 
 
 def test_what_is_derived_stays_marked(tmp_path: Path) -> None:
@@ -317,7 +320,7 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("arguments", [[], ["x", "--published", "all"], ["--published", "nobody"], ["--published", "all", "--type", "kafka=m7i.xlarge"],
                                        ["x", "--term", "weekly"],
-                                       ["x", "--zones", "0"], ["x", "--hours", "inf"], ["x", "--type", "kafka"], ["x", "--disk", "kafka=large"]])  # fmt: skip
+                                       ["x", "--zones", "0"], ["x", "--hours", "inf"], ["x", "--hours", "1e30"], ["x", "--zones", "99"], ["x", "--type", "kafka"], ["x", "--disk", "kafka=large"]])  # fmt: skip
 def test_costs_that_cannot_be_are_bad_input(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cost", *arguments]) == EXIT_BAD_INPUT
     assert "Traceback" not in capsys.readouterr().err

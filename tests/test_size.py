@@ -137,6 +137,15 @@ def test_a_plan_fed_back_into_predict_sustains_the_need() -> None:
     assert use.share <= 1.0 + 1e-6
 
 
+def test_how_far_loads_may_grow_is_found_by_the_law_and_not_by_the_use() -> None:
+    (plan, *_) = plans(known(TRUE, text=COPIES), {"small": 100_000.0}, [machine("one", 1, 0.05)])
+    (part,) = plan.parts
+    assert part.binds == "cpu"
+    assert needed(100_000.0 * (1 + part.headroom), part.count) == pytest.approx(1.0, rel=0.01)
+    # What is fixed does not grow, and fuller batches cost less.
+    assert part.headroom > 1.2 * (1 / part.use["cpu"] - 1)
+
+
 def in_cloud(one: Machine) -> Machine:
     return replace(one, provider="aws", prices=(Price("us-east-1", "on-demand", 0.1, date(2026, 11, 1), "list"),))
 
@@ -300,7 +309,8 @@ NEED = ["run", "--need", "small=1"]
 @pytest.mark.parametrize(
     "arguments",
     [[], ["run", "--need", "small"], ["run", "--need", "small=0"], [*NEED, "--survive", "all"], ["--need", "small=1"], [*NEED, "--headroom", "much"],
-     [*NEED, "--types", "x/*"], [*NEED, "--top", "0"], [*NEED, "--retain", "long"], [*NEED, "--survive", "zone", "--zones", "1"]],
+     [*NEED, "--types", "x/*"], [*NEED, "--top", "0"], [*NEED, "--retain", "long"], [*NEED, "--survive", "zone", "--zones", "1"],
+     [*NEED, "--zones", "1000000"]],
 )  # fmt: skip
 def test_sizes_that_cannot_be_are_bad_input(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["size", *arguments]) == EXIT_BAD_INPUT

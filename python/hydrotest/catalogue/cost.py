@@ -75,6 +75,10 @@ class Costs(Row):
     costs: list[Cost] = Field(description="Each sum.")
     not_in_it: list[str] = Field(description="What costs, too, and is not counted: codes.")
     machines: Count = Field(description="Machines of all of them.")
+    beyond: dict[str, Number] = Field(
+        default_factory=dict,
+        description="Loads that are more than the limit that the run found of a workload: that limit, operations a second.",
+    )
 
 
 SHOWN = 5
@@ -114,8 +118,10 @@ def check_prices(machines: Sequence[Machine], wanted: Wanted) -> None:
 
 
 def check_region(machines: Sequence[Machine], region: str | None) -> None:
-    """Raises `BadInputError` where no price of any of them is known in a region."""
-    if region is not None and not any(price.region in ("", region) for one in machines for price in one.prices):
+    """Raises `BadInputError` where no price of any of them is known in a region. What costs the same everywhere does not show that there
+    is such a region."""
+    known = {price.region for one in machines for price in one.prices}
+    if region is not None and region not in known and known != {""}:
         raise BadInputError(f"no price in {region} is known", _hint(machines, Wanted(region)))
 
 

@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from cyclopts import CycloptsError
+from cyclopts import CycloptsError, MissingArgumentError
 
 from hydrotest.cli.app import app
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_DONE, EXIT_FAILED, BadInputError, HydrotestError
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         result = app(list(argv) if argv is not None else None, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except CycloptsError as error:
-        _print_error(BadInputError(str(error), "See `hydrotest --help`."))
+        _print_error(_misused(error))
         return EXIT_BAD_INPUT
     except HydrotestError as error:
         _print_error(error)
@@ -49,6 +49,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return EXIT_FAILED
     return result if isinstance(result, int) else EXIT_DONE
+
+
+def _misused(error: CycloptsError) -> BadInputError:
+    """A command line that is none. What has no option is called as its place in the usage is."""
+    argument = error.argument if isinstance(error, MissingArgumentError) else None
+    if argument is None or not error.command_chain or argument.field_info.kind is not argument.field_info.POSITIONAL_OR_KEYWORD:
+        return BadInputError(str(error), "See `hydrotest --help`.")
+    command, name = " ".join(error.command_chain), argument.name.lstrip("-").upper()
+    return BadInputError(f"{command}: {name} is missing", f"See `hydrotest {command} --help`.")
 
 
 def _open_what_is_closed() -> None:

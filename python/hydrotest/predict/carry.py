@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -18,19 +18,21 @@ from hydrotest.catalogue.cost import (
 )
 from hydrotest.catalogue.machine import Machine
 from hydrotest.predict.axes import REFUSED, WITHIN
-from hydrotest.predict.basis import MEMORY_SHARE
-from hydrotest.predict.needs import HOSTS_MAX, RESOURCES, Ask, Sized
+from hydrotest.predict.basis import MEMORY_SHARE, Basis
+from hydrotest.predict.needs import HOSTS_MAX, RESOURCES, Ask, Sized, uses_at
 from hydrotest.predict.plan import Part, Reason, Rejected
 from hydrotest.spec.hosts import PAYLOAD
 
+TIMES_MAX, ROOM_STEPS = 1e6, 30
+"""Of the search for how far loads may grow."""
 FILL = 0.8
 """Share of a disk that data may fill."""
 
 
-def _has(machine: Machine, sized: Sized) -> dict[str, float]:
+def _has(machine: Machine, full: float) -> dict[str, float]:
     """What can be used of each resource: of a link its payload, as in a simulation. Where only what a link carries at best is known, that
-    counts, and is named; where nothing is known of a disk, it does not bound."""
-    cores = (machine.sustained_vcpus or 0.0) * sized.full
+    counts, and is named; where nothing is known of a disk, it does not bound. `full`: share of the cores that can be used."""
+    cores = (machine.sustained_vcpus or 0.0) * full
     link = (machine.link_bit_s or 0.0) / 8 * PAYLOAD
     by_network = DISK_B_S_MAX if machine.disk_base_b_s is None else min(machine.disk_base_b_s, DISK_B_S_MAX)
     return {"cpu": cores, "network": link, "disk": math.inf if _local_bytes(machine) else by_network}
@@ -44,7 +46,7 @@ def _not_known(machine: Machine) -> list[str]:
 
 def _fewest(machine: Machine, sized: Sized, ask: Ask, ignored: str | None = None) -> int | None:
     """The least number of hosts that carries all; None if `HOSTS_MAX` do not."""
-    has, fits = _has(machine, sized), np.ones(HOSTS_MAX, dtype=bool)
+    has, fits = _has(machine, sized.full), np.ones(HOSTS_MAX, dtype=bool)
     fits[: sized.least - 1] = False
     if not ask.may_be_far and ignored != "hosts":
         fits[int(REFUSED * sized.hosts_measured) :] = False
@@ -95,7 +97,7 @@ def _lines(machine: Machine, count: int, sized: Sized, ask: Ask) -> list[Line]:
 
 
 def _part(machine: Machine, count: int, sized: Sized, lines: Sequence[Line]) -> Part:
-    has = _has(machine, sized)
+    has = _has(machine, sized.full)
     room = {
         resource: has[resource] / float(sized.bare.of(resource)[count - 1]) - 1
         for resource in RESOURCES
@@ -116,6 +118,28 @@ def _part(machine: Machine, count: int, sized: Sized, lines: Sequence[Line]) -> 
         lacks_disk_price=not _local_bytes(machine) and not has_disk_price(machine.provider), not_known=_not_known(machine),
         times_hosts=count / sized.hosts_measured,
     )  # fmt: skip
+
+
+def with_room(part: Part, bases: Sequence[Basis], ask: Ask) -> Part:
+    """By how much all loads may really grow: what is fixed does not grow with them, and fuller batches cost less."""
+    own = [one for one in bases if one.system in part.systems]
+    machine = next(one for one in ask.machines if one.full_name == part.machine)
+    has = _has(machine, min(one.body.full for one in own))
+    times, binds = _room(own, has, ask, part.count)
+    after = None if part.after_one is None else _room(own, has, ask, part.count - 1)[0] - 1
+    return part.model_copy(update={"headroom": times - 1, "after_one": after, "binds": binds})
+
+
+def _room(bases: Sequence[Basis], has: Mapping[str, float], ask: Ask, hosts: int) -> tuple[float, str]:
+    """How many times all needs the hosts carry, and what is full then."""
+    low, high = 0.0, 1.0
+    while high < TIMES_MAX and max(uses_at(bases, high, has, ask, hosts).values()) <= 1:
+        low, high = high, 2 * high
+    for _ in range(ROOM_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if max(uses_at(bases, middle, has, ask, hosts).values()) <= 1 else (low, middle)
+    uses = uses_at(bases, high, has, ask, hosts)
+    return low, max(uses, key=lambda resource: uses[resource])
 
 
 def rejected_of(sized: Sized, ask: Ask, best: float) -> Iterator[Rejected]:
@@ -145,7 +169,7 @@ def _if_cheaper(machine: Machine, count: int | None, reason: Reason, sized: Size
     needed = (
         float(sized.needs.of(resource)[count - 1]) if resource else float(sized.needs.stored[count - 1]) if reason is Reason.DATA else None
     )
-    has = _has(machine, sized)[resource] if resource else FILL * _local_bytes(machine) if reason is Reason.DATA else None
+    has = _has(machine, sized.full)[resource] if resource else FILL * _local_bytes(machine) if reason is Reason.DATA else None
     if reason is Reason.MEMORY:
         needed, has = sized.memory, float(machine.memory_bytes or 0)
     if reason is Reason.FAR:

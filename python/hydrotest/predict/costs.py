@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -89,9 +90,21 @@ def plan_cost(path: Path, number: int, hours: float = HOURS) -> tuple[Cost, bool
     return cost, plan.traffic_usd_h is not None
 
 
-def lacks_traffic(bill: Bill) -> bool:
-    """Whether zones are asked for, and what goes between them has no price that is known."""
-    return bill.zones > 1 and not all(has_traffic_price(machine.provider, bill.wanted) for machine in bill.types.values())
+def lacks_traffic(path: Path, bill: Bill) -> bool:
+    """Whether zones are asked for, and what goes between them is not known, or its price is not."""
+    if bill.zones < 2:
+        return False
+    experiment, _ = load_experiment(path / layout.EXPERIMENT, opens_files=False)
+    return any(_moving(experiment, name, 1.0, 0.0) is None for name in bill.loads) or not all(
+        has_traffic_price(machine.provider, bill.wanted) for machine in bill.types.values()
+    )
+
+
+def beyond_limits(path: Path, bill: Bill) -> dict[str, float]:
+    """Of loads that are more than the limit that the run found of a workload: that limit, in operations a second."""
+    experiment, _ = load_experiment(path / layout.EXPERIMENT, opens_files=False)
+    limits = {name: rate for name, rate, at in _rates(RunFolder.open(path), experiment, {}) if at == "limit"}
+    return {name: limits[name] for name, rate in bill.loads.items() if rate > limits.get(name, math.inf)}
 
 
 def _machines(experiment: Experiment, bill: Bill) -> list[tuple[Machine, int]]:
@@ -122,14 +135,24 @@ def _rates(folder: RunFolder, experiment: Experiment, loads: Mapping[str, float]
 
 
 def _traffic(experiment: Experiment, bill: Bill, workload: str, rate: float) -> Line | None:
-    """Of a workload; None where its price is not known."""
+    """Of a workload; None where it is not known, or its price is not."""
     spec = experiment.workloads[workload]
     machine = bill.types.get(spec.presses_on or "")
-    if machine is None:
+    moving = _moving(experiment, workload, rate, bill.groups.get(workload, 0.0))
+    if machine is None or moving is None:
         return None
     hosts = len(experiment.systems.present()[spec.presses_on or ""].hosts)
-    lines = zone_lines(machine.provider, {workload: Moving(spec, rate, bill.groups.get(workload, 0.0))}, hosts, bill.zones, bill.wanted)
+    lines = zone_lines(machine.provider, {workload: moving}, hosts, bill.zones, bill.wanted)
     return lines[0] if lines else None
+
+
+def _moving(experiment: Experiment, workload: str, rate: float, groups: float) -> Moving | None:
+    """What goes with a workload: of one that reads records what one group gets of those that it reads. None where no law says it."""
+    spec = experiment.workloads[workload]
+    if spec.source is not None:
+        source = experiment.workloads[spec.source]
+        return Moving(source, rate, 1.0, reads_only=True) if law_of(source.kind) is not None else None
+    return Moving(spec, rate, groups) if law_of(spec.kind) is not None else None
 
 
 class Moving(NamedTuple):
@@ -139,6 +162,8 @@ class Moving(NamedTuple):
     rate: float
     groups: float = 0.0
     """Consumer groups that read each record, of which members are in every zone and read from leaders."""
+    reads_only: bool = False
+    """Only what the groups get: the records are written by another workload, which counts for itself."""
 
 
 def zone_lines(provider: str, loads: Mapping[str, Moving], hosts: int, zones: int, wanted: Wanted) -> list[Line] | None:
@@ -158,6 +183,9 @@ def between_zones(load: Moving, hosts: int, zones: int) -> float:
     law = law_of(spec.kind)
     if law is None:
         return 0.0
+    if load.reads_only:
+        own = load._replace(reads_only=False)
+        return between_zones(own, hosts, zones) - between_zones(own._replace(groups=0.0), hosts, zones)
     work = law.work(spec, Load(load.rate, True, hosts, groups=load.groups))
     # What goes from host to host goes out of one and into another.
     inside = (work.into + work.out - work.clients) / 2

@@ -18,6 +18,7 @@ from hydrotest.predict.gates import inseparable
 
 HOSTS_MAX = 100
 """Of one system."""
+ZONES_MAX = 10
 RESOURCES = ("cpu", "network", "disk")
 Values = npt.NDArray[np.float64]
 
@@ -114,6 +115,14 @@ def sized_of(bases: Sequence[Basis], ask: Ask) -> Sized:
 def _needs(bases: Sequence[Basis], rates: Mapping[str, float], ask: Ask, counts: npt.NDArray[np.int64]) -> Needs:
     rows = np.array([_need(bases, rates, ask, int(count)) for count in counts])
     return Needs(*rows.T)
+
+
+def uses_at(bases: Sequence[Basis], times: float, has: Mapping[str, float], ask: Ask, hosts: int) -> dict[str, float]:
+    """Use of each resource of each host, while all needs are so many times what they are: of systems on the same hosts together."""
+    rates = {name: rate * times for name, rate in ask.needs.items()}
+    rows = [_need([one for one in bases if one.system == name], rates, ask, hosts) for name in {one.system for one in bases}]
+    cores, link, written = (sum(row[at] for row in rows) for at in range(3))
+    return {name: value / has[name] for name, value in zip(RESOURCES, (cores, link, written), strict=True)}
 
 
 def _need(bases: Sequence[Basis], rates: Mapping[str, float], ask: Ask, hosts: int) -> tuple[float, float, float, float, float]:

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hydrotest import __version__
-from hydrotest.catalogue.cost import HOURS, Line, check_prices
+from hydrotest.catalogue.cost import HOURS, Line, check_prices, check_region
 from hydrotest.errors import BadInputError
 from hydrotest.predict.answer import Refused, Why
 from hydrotest.predict.basis import Basis, basis_of, calibration
-from hydrotest.predict.carry import parts_of, rejected_of
+from hydrotest.predict.carry import parts_of, rejected_of, with_room
 from hydrotest.predict.change import Asked, asked
 from hydrotest.predict.costs import Moving, zone_lines
 from hydrotest.predict.gates import Gate, inseparable, is_cpu_bound_known, no_fit
@@ -112,6 +112,7 @@ def _check(bases: Sequence[Basis], ask: Ask) -> None:
             raise TooFewCopiesError(f"{one.name} has {kept} and needs {needed}: it does not survive a {ask.lost}",
                                     "Write `--survive none`, or measure it with more copies.")  # fmt: skip
     check_prices(ask.machines, ask.wanted)
+    check_region(ask.machines, ask.wanted.region)
 
 
 def _plans(bases: Sequence[Basis], ask: Ask, *, with_rejected: bool = True) -> tuple[list[Plan], list[Rejected]]:
@@ -126,7 +127,7 @@ def _plans(bases: Sequence[Basis], ask: Ask, *, with_rejected: bool = True) -> t
     best = [min((part.lines[0].usd_h for part in own), default=math.inf) for own in parts]
     rejected = [one for sized, usd_h in zip(alone, best, strict=True) for one in rejected_of(sized, ask, usd_h)] if with_rejected else []
     rejected.sort(key=lambda one: one.would_cost_usd_h)
-    return [_with_traffic(plan, bases, ask) for plan in plans[: ask.top]], _one_of_each(rejected)[: ask.top]
+    return [_completed(plan, bases, ask) for plan in plans[: ask.top]], _one_of_each(rejected)[: ask.top]
 
 
 def _plan(parts: Sequence[Part], ask: Ask, *, is_shared: bool) -> Plan:
@@ -142,9 +143,12 @@ def _plan(parts: Sequence[Part], ask: Ask, *, is_shared: bool) -> Plan:
     )
 
 
-def _with_traffic(plan: Plan, bases: Sequence[Basis], ask: Ask) -> Plan:
+def _completed(plan: Plan, bases: Sequence[Basis], ask: Ask) -> Plan:
+    """With how far loads may grow on it, and with the traffic between zones."""
     lines: list[Line] = []
     is_known = True
+    parts = [with_room(part, bases, ask) for part in plan.parts]
+    plan = plan.model_copy(update={"parts": parts, "headroom": min(part.headroom for part in parts)})
     for part in plan.parts:
         there = {one.name: Moving(one.spec, ask.needs[one.name], one.groups) for one in bases if one.system in part.systems}
         found = zone_lines(part.machine.partition("/")[0], there, part.count, ask.zones, ask.wanted)

@@ -18,6 +18,10 @@ def print_costs(answer: Costs, console: Console) -> None:
     for one in answer.costs:
         _print_cost(one, console)
     console.print()
+    for name, limit in answer.beyond.items():
+        print_text(
+            f"the run found {show_rate(limit)}/s as the limit of {name}: whether such machines carry more is for `hydrotest size`", console
+        )
     print_text(f"not in it: {', '.join(answer.not_in_it)}", console)
 
 
@@ -27,11 +31,16 @@ def _print_cost(one: Cost, console: Console) -> None:
                                 f"  {one.usd_month:,.2f} USD a month of {one.hours:g} hours"), highlight=False)  # fmt: skip
     for million in one.millions:
         what = million.workload if million.at == "published" else f"operations of {million.workload}"
-        print_text(f"  {million.usd:.3g} USD for a million {what} at {show_rate(million.rate)}/s, {AT[million.at]}", console)
+        print_text(f"  {_usd(million.usd)} USD for a million {what} at {show_rate(million.rate)}/s, {AT[million.at]}", console)
     if not one.millions and one.source is None:
         print_text("  no limit was found: what a million operations cost, and traffic between zones, need --load", console)
     rows = [_row(line) for line in one.lines]
     print_sheet(Table("Lines", ["what", "count", "of", "USD each", "USD an hour", "price"], rows), console)
+
+
+def _usd(usd: float) -> str:
+    """Three figures, and never as a power of ten."""
+    return f"{float(f'{usd:.3g}'):,.10f}".rstrip("0").rstrip(".")
 
 
 def _row(line: Line) -> list[str]:
@@ -40,4 +49,11 @@ def _row(line: Line) -> list[str]:
             None, [line.term, line.region, f"as of {line.as_of}" if line.as_of else "", line.source, "derived" if line.is_derived else ""]
         )
     )
-    return [line.what, f"{line.count:,.4g}", line.unit, f"{line.usd_each:.4g}", f"{line.usd_h:.4f}", price or NONE]
+    return [
+        line.what,
+        _usd(float(f"{line.count:.4g}")) if line.count < 1000 else f"{line.count:,.0f}",
+        line.unit,
+        f"{line.usd_each:.4g}",
+        f"{line.usd_h:.4f}",
+        price or NONE,
+    ]

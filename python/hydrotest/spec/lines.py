@@ -55,18 +55,18 @@ def read_document(file: Path) -> Document:
     try:
         raw = file.read_bytes()
     except OSError as error:
-        raise BadInputError(f"the file cannot be read: {error.strerror}", "Name an experiment file.", file=file) from error
+        raise BadInputError(f"the file cannot be read: {error.strerror}", "Name a file that is there.", file=file) from error
     if len(raw) > SIZE_BYTES_MAX:
         raise BadInputError(
-            f"the file has {len(raw):,} bytes; an experiment file has at most {SIZE_BYTES_MAX:,}", "Name an experiment file.", file=file
+            f"the file has {len(raw):,} bytes; at most {SIZE_BYTES_MAX:,} are read",
+            "Name an experiment, or what else is asked for.",
+            file=file,
         )
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise BadInputError(
-            "the file is not text in UTF-8", "Name an experiment file in YAML, or save it in UTF-8.", file=file, line=line
-        ) from error
+        raise BadInputError("the file is not text in UTF-8", "Name a file in YAML, or save it in UTF-8.", file=file, line=line) from error
     return parse_document(text, file)
 
 

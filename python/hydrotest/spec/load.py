@@ -22,8 +22,8 @@ from hydrotest.spec.scale import scaled
 
 SHOWN_CHARS_MAX = 60
 """Of a value that a message repeats."""
-_LONG = re.compile(rf"'([^']{{{SHOWN_CHARS_MAX},}})'")
-"""Part of a value that a message repeats, such as an argument."""
+_QUOTED = re.compile(r"'([^']*)'")
+"""A value that a message repeats, or a part of it, such as an argument. What stands between two of them is none."""
 SHORT = "test"
 """The key that a test's name becomes (`- levels: {…}`); files do not contain it."""
 
@@ -81,7 +81,7 @@ def _words(detail: ErrorDetails, place: Path_, root: type[Model]) -> tuple[str, 
     kind = detail["type"]
     if kind == "extra_forbidden":
         key = str(detail["loc"][-1])
-        return f"unknown key {shown(key)} in {_parent(place)}", _similar(key, detail, root)
+        return f"unknown key {shown(key)} in {_parent(place, root)}", _similar(key, detail, root)
     if kind == "missing":
         return f"{name} is missing the key {detail['loc'][-1]!r}", _meaning(detail, root)
     if kind == "union_tag_not_found":
@@ -92,7 +92,7 @@ def _words(detail: ErrorDetails, place: Path_, root: type[Model]) -> tuple[str, 
     given = shown(detail["input"])
     if kind == "value_error":
         message = detail["msg"].removeprefix("Value error, ").replace(repr(detail["input"]), given)
-        message = _LONG.sub(lambda found: shown(found[1]), message)
+        message = _QUOTED.sub(lambda found: shown(found[1]) if len(found[1]) >= SHOWN_CHARS_MAX else found[0], message)
         message, _, remedy = message.partition("; write ")
         return f"{name}: {message}" + ("" if given in message else f" (given: {given})"), f"Write {remedy}." if remedy else None
     if kind == "less_than_equal":
@@ -129,8 +129,8 @@ def _similar_tag(tag: str, detail: ErrorDetails) -> str:
     return f"Did you mean {close[0]!r}?" if close else f"It is one of {_tags(detail)}."
 
 
-def _parent(place: Path_) -> str:
-    return ".".join(str(part) for part in place[:-1]) or "the experiment"
+def _parent(place: Path_, root: type[Model]) -> str:
+    return ".".join(str(part) for part in place[:-1]) or f"the {root.__name__.lower()}"
 
 
 def _meaning(detail: ErrorDetails, root: type[Model]) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -16,11 +15,14 @@ from hydrotest.cli.commands.catalogue import warn_of_age
 from hydrotest.cli.commands.predict import groups_of, loads
 from hydrotest.cli.output import out_console, print_json
 from hydrotest.errors import EXIT_DONE, BadInputError
-from hydrotest.predict.costs import Bill, lacks_traffic, plan_cost, run_cost
+from hydrotest.predict.costs import Bill, beyond_limits, lacks_traffic, plan_cost, run_cost
+from hydrotest.predict.needs import ZONES_MAX
 from hydrotest.report.cost import print_costs
 
 Value = TypeVar("Value")
 EVERY = "all"
+HOURS_MAX = 8_784.0
+TRAFFIC_OF_MILLIONS = f"{TRAFFIC} in the sum (it is in what a million costs)"
 EXAMPLE = (
     "Write e.g. `hydrotest cost RUN --type kafka=aws/m7i.xlarge`, `hydrotest cost plans.json` or `hydrotest cost --published packet-2016`."
 )
@@ -38,12 +40,13 @@ def cost(run: Path | None, plan: int, published: str | None, types: Sequence[str
         raise BadInputError("--plan goes with a file of plans", "Write e.g. `hydrotest cost plans.json --plan 2`.")
     if term not in TERMS:
         raise BadInputError(f"--term {term}: there is no such term", f"Terms are {', '.join(TERMS)}.")
-    if zones < 1:
-        raise BadInputError(f"--zones {zones}: hosts are in one zone at least", "Write e.g. --zones 3.")
-    if not 0 < hours < math.inf:
-        raise BadInputError(f"--hours {hours:g}: a month has hours", "Write e.g. --hours 730.")
+    if not 1 <= zones <= ZONES_MAX:
+        raise BadInputError(f"--zones {zones}: hosts are in one zone at least, and in {ZONES_MAX} at most", "Write e.g. --zones 3.")
+    if not 0 < hours <= HOURS_MAX:
+        raise BadInputError(f"--hours {hours:g}: so many hours are no month", f"Write e.g. --hours 730; a year has {HOURS_MAX:,.0f}.")
     costs: list[Cost]
     missing: list[str] = []
+    beyond: dict[str, float] = {}
     if published is not None:
         if types or disks or load is not None or groups is not None or own is not None or (term, zones, hours) != (Wanted().term, 1, HOURS):
             raise BadInputError(
@@ -72,9 +75,13 @@ def cost(run: Path | None, plan: int, published: str | None, types: Sequence[str
         sizes = _pairs(disks, "disk", "kafka=500GB", lambda text: float(units.size_bytes(text)))
         bill = Bill(chosen, Wanted(region, term), sizes, loads(load), zones, hours, groups_of(groups))
         costs = [run_cost(run, bill)]
-        missing += [TRAFFIC] if lacks_traffic(bill) or (zones > 1 and not costs[0].millions) else []
+        if lacks_traffic(run, bill) or (zones > 1 and not costs[0].millions):
+            missing.append(TRAFFIC)
+        elif zones > 1 and not bill.loads:
+            missing.append(TRAFFIC_OF_MILLIONS)
+        beyond = beyond_limits(run, bill)
     count = sum(round(line.count) for one in costs for line in one.lines if line.unit == "machine")
-    answer = Costs(version=__version__, costs=costs, not_in_it=[*missing, *NOT_IN_IT], machines=count)
+    answer = Costs(version=__version__, costs=costs, not_in_it=[*missing, *NOT_IN_IT], machines=count, beyond=beyond)
     if as_json:
         print_json(answer.written())
     else:

@@ -16,7 +16,7 @@ from hydrotest.cli.output import err_console, out_console, print_json
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, EXIT_REFUSED, BadInputError
 from hydrotest.predict.axes import REFUSED
 from hydrotest.predict.known import read_known
-from hydrotest.predict.needs import Ask
+from hydrotest.predict.needs import ZONES_MAX, Ask
 from hydrotest.predict.size import TOP_MAX
 from hydrotest.predict.size import size as sized
 from hydrotest.report.figures.alone import plans_page
@@ -36,7 +36,7 @@ def size(runs: Sequence[Path], need: str, survive: str, headroom: str, retain: s
     for option, value, known in (("survive", survive, LOST), ("shared", shared, SHARED), ("term", term, TERMS)):
         if value not in known:
             raise BadInputError(f"--{option} {value}: there is no such choice", f"Write one of {', '.join(known)}.")
-    if zones < 1 or (survive == "zone" and zones < 2):
+    if not (2 if survive == "zone" else 1) <= zones <= ZONES_MAX:
         raise BadInputError(f"--zones {zones}: so many cannot be", "Write e.g. --zones 3.")
     if not 1 / REFUSED <= speed <= REFUSED:
         raise BadInputError(

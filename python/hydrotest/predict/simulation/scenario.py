@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from hydrotest.errors import BadInputError
 from hydrotest.percentiles import PERCENTILES
+from hydrotest.predict.needs import ZONES_MAX
 from hydrotest.spec.base import Model
 from hydrotest.spec.fields import DAY_S, BitsPerS, DurationS, Moment, Multiple, Name, RatePerS, Share, SizeBytes, SpanS, TimeOfDay
 from hydrotest.spec.hosts import Burst
@@ -19,7 +20,6 @@ from hydrotest.spec.tests.profile import Stretch
 
 HOSTS_MAX = 5_000
 GROUPS_MAX = 100
-ZONES_MAX = 10
 SEEDS_MAX = 1_000
 _HOST = re.compile(r"^(.+)-(\d+)$")
 
