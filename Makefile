@@ -16,7 +16,7 @@ demo: install ## build, fetch the systems, run the quickstart, print the answers
 	$(BIN)/hydrotest fetch
 	$(BIN)/hydrotest run $(EXPERIMENT) || [ $$? -eq 1 ]
 
-test: lint test-fast test-real ## what every change must pass: at most 35 minutes on two cores, with a cold build
+test: lint test-fast test-real ## what every change must pass: 35 to 60 minutes on two cores, with a cold build
 
 test-full: install ## the rest of the real tests: for whoever touches their subject, and before a release; at most 60 minutes
 	$(BIN)/hydrotest fetch

@@ -32,7 +32,7 @@ workloads:
   mixed-send: {kind: cassandra, mix: {write: 1, read: 3}, keys: "uniform(0, 100K)"}
 warm_up: {least: 24 s, most: 64 s}
 tests:
-""", {"mixed": ("5K", "20K")}),
+""", {"mixed": ("5K",)}),
     "kafka": ("""\
 name: lean-kafka
 hosts: {here: {connect: local}}

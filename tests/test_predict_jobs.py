@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -198,3 +199,10 @@ def test_a_job_is_held_against_a_run_that_has_as_much(monkeypatch: pytest.Monkey
     # On as many workers as before it is another job.
     with pytest.raises(BadInputError, match="not what was predicted"):
         scored(monkeypatch, answer, run)
+
+
+def test_a_worker_on_a_machine_that_others_use_brings_no_cores() -> None:
+    text = re.sub(r"\{connect: netns[^}]*\}", "{connect: local}", FILE)
+    run = replace(known(), experiment=experiment(text), text=text)
+    three, four = (next(one for one in asked(run, f"spark.workers={count}").jobs if one.test == "agg-by-key") for count in (3, 4))
+    assert three.gains["worker"] == pytest.approx(three.seconds - four.seconds)

@@ -132,12 +132,13 @@ def _size(base: Ran, spec: SparkPerf) -> Size:
 
 def _gains(now: Asked, base: Ran, place: Place, size: Size, found: Parts) -> dict[str, float]:
     """A worker has as many slots as the others; a core is a slot only where workers offer all of their hosts' cores. An application takes no
-    more slots than its `cores`."""
+    more slots than its `cores`. One more on a machine that workers share brings slots alone."""
     spark, workers = now.experiment.systems.of(Spark), max(1, len(now.experiment.systems.present()[SYSTEM].peers))
     most = base.spec.cores or place.slots * 2
+    is_shared = spark is not None and len({now.experiment.hosts[host].machine(host) for host in spark.workers}) < workers
     each, is_open = max(1, place.slots // workers), spark is not None and spark.cores is None
     more = {
-        "worker": replace(place, slots=min(most, place.slots + each), cores=place.cores * (workers + 1) / workers),
+        "worker": replace(place, slots=min(most, place.slots + each), cores=place.cores if is_shared else place.cores * (workers + 1) / workers),
         "core": replace(place, slots=min(most, place.slots + workers) if is_open else place.slots, cores=place.cores + workers),
     }
     return {what: max(0.0, found.seconds - base.relaid.on(one, size).seconds) for what, one in more.items()}

@@ -18,7 +18,7 @@ from hydrotest.store.lock import Lock, is_held
 from hydrotest.store.merging import merged_seconds
 from hydrotest.store.records import Second, Trial
 
-REBUILT = "`hydrotest show` rebuilds summary.json; what else is damaged has to come from a copy, or from another run."
+REBUILT = "`hydrotest report RUN` writes summary.json anew; what else is damaged has to come from a copy, or from another run."
 _HOST_KEYS = {"name", "cores", "ceilings"}
 STARTED = "run started"
 """In the journal, at the start of a run and of each resumption: `format`, `run`, `hydrotest`, number of
