@@ -320,7 +320,8 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("arguments", [[], ["x", "--published", "all"], ["--published", "nobody"], ["--published", "all", "--type", "kafka=m7i.xlarge"],
                                        ["x", "--term", "weekly"],
-                                       ["x", "--zones", "0"], ["x", "--hours", "inf"], ["x", "--hours", "1e30"], ["x", "--zones", "99"], ["x", "--type", "kafka"], ["x", "--disk", "kafka=large"]])  # fmt: skip
+                                       ["x", "--zones", "0"], ["x", "--hours", "inf"], ["x", "--hours", "1e30"], ["x", "--zones", "99"],
+                                       ["x", "--type", "kafka"], ["x", "--disk", "kafka=large"]])  # fmt: skip
 def test_costs_that_cannot_be_are_bad_input(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cost", *arguments]) == EXIT_BAD_INPUT
     assert "Traceback" not in capsys.readouterr().err

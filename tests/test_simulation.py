@@ -464,7 +464,7 @@ def test_hosts_that_are_added_cost_something_and_count_as_far(tmp_path: Path) ->
     run = known(TRUE, text=THREE)
     events = [{"at": "60 s", "add": "broker", "count": 3}]
     hosts = {"broker": {"count": 3, "type": "own/m"}}
-    machine = Machine("own", "m", vcpus=0.5, net_base_bit_s=4e9, net_peak_bit_s=4e9, prices=(Price("", "on-demand", 1.0, None, "own"),))
+    machine = Machine("own", "m", vcpus=1, net_base_bit_s=4e9, net_peak_bit_s=4e9, prices=(Price("", "on-demand", 1.0, None, "own"),))
     found, _ = played(tmp_path, run, load={"small": {"rate": 1000}}, hosts=hosts, machines={"own/m": machine}, events=events)
     assert found.cost is not None
     assert found.cost_in_the_end is not None

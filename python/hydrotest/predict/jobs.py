@@ -138,7 +138,9 @@ def _gains(now: Asked, base: Ran, place: Place, size: Size, found: Parts) -> dic
     is_shared = spark is not None and len({now.experiment.hosts[host].machine(host) for host in spark.workers}) < workers
     each, is_open = max(1, place.slots // workers), spark is not None and spark.cores is None
     more = {
-        "worker": replace(place, slots=min(most, place.slots + each), cores=place.cores if is_shared else place.cores * (workers + 1) / workers),
+        "worker": replace(
+            place, slots=min(most, place.slots + each), cores=place.cores if is_shared else place.cores * (workers + 1) / workers
+        ),
         "core": replace(place, slots=min(most, place.slots + workers) if is_open else place.slots, cores=place.cores + workers),
     }
     return {what: max(0.0, found.seconds - base.relaid.on(one, size).seconds) for what, one in more.items()}
