@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hydrotest.predict.bought import Bought
+from hydrotest.predict.needs import HOSTS_MAX
 from hydrotest.predict.plan import Plan, Reason, Rejected, Size
 from hydrotest.report.prediction import print_refused
 from hydrotest.report.printing import print_sheet, print_text
@@ -34,7 +35,8 @@ def print_size(found: Size, console: Console) -> None:
     if found.plans:
         print_sheet(_plans_sheet(found), console)
     else:
-        print_text("no machine carries it", console)
+        print_text(f"none of {found.looked_at} types of machines carries it, at most {HOSTS_MAX} of them, or four times the hosts and cores that were "
+                   "measured without --far", console)  # fmt: skip
     if found.rejected:
         print_sheet(_rejected_sheet(found.rejected), console)
     for turn in found.turns[1:]:
