@@ -274,7 +274,8 @@ class Scheduled(RatedWorkload):
     wakes: Literal["send", "answer"] = Field(
         "send",
         description="When a native generator wakes at a given rate: only to send (`send`), since the kernel says when answers came meanwhile; or also "
-        "for each answer (`answer`), as it does where the kernel does not say so: with TLS, or pages.",
+        "for each answer (`answer`), as it does where the kernel does not say so: with TLS, or pages; and of "
+        "Cassandra above 5,000 operations a second of a thread.",
     )
 
     is_scheduled: ClassVar[bool] = True
