@@ -453,3 +453,10 @@ def test_tables_as_people_write_them(tmp_path: Path) -> None:
 def test_damaged_outputs_are_no_fault_of_hydrotest(name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", str(written(tmp_path, text, name))]) in (0, 1, 2)
     assert "hydrotest itself" not in capsys.readouterr().err
+
+
+def test_an_experiment_is_no_table_of_results(tmp_path: Path) -> None:
+    text = "name: q\nsystems: {kafka: {hosts: [A]}}\ntests:\n  - isolated: [ingest]\n"
+    with pytest.raises(BadInputError, match="no row has a figure") as caught:
+        read_output(written(tmp_path, text, "experiment.yaml"))
+    assert caught.value.line == 4

@@ -102,7 +102,8 @@ def test_credits_are_of_burstable_machines() -> None:
 
 PUBLISHED = {
     "the five nodes": (3.70, None), "its three Kafka nodes": (1.20, 0.000258), "three of Type 2 for Spark": (3.75, None),
-    "the cluster that spark-perf is said to need": (4.00, None), "six nodes": (27.54, 0.0488),
+    "the cluster that spark-perf is said to need": (4.00, None), "one of Type 3 for Cassandra": (1.75, None),
+    "the node that Cassandra vendors recommended": (3.00, None), "six nodes": (27.54, 0.0488),
     "3 workers, brokers of t2.medium": (None, 0.0129), "3 workers, brokers of m4.large": (None, 0.0146), "4 workers, brokers of m4.large": (None, 0.0138),
     "5 workers, brokers of m4.large": (None, 0.0116),
 }  # fmt: skip
@@ -340,3 +341,16 @@ def test_a_price_of_the_future_is_refused(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text("- {provider: own, name: a, vcpus: 2, prices: [{term: on-demand, usd_h: 1, as_of: 2999-01-01}]}\n")
     with pytest.raises(BadInputError, match="still to come"):
         machines(tmp_path / "own.yaml")
+
+
+@pytest.mark.parametrize(("rows", "line"), [
+    ("- {provider: own, name: a}\n- provider: own\n  name: b\n  vcpu: 2\n", 4), ("- provider: own\n  name: b\n  vcpus: many\n", 3),
+    ("- {provider: own, name: a}\n- {provider: own, name: a}\n", 2), ("- {provider: own, name: a}\n- {name: b}\n", 2),
+    ("- provider: own\n  name: a\n  prices:\n    - {term: on-demand, usd_h: 1}\n    - {term: weekly, usd_h: 1}\n", 5),
+    ("- provider: own\n  name: a\n  family: 7\n", 3), ("- provider: own\n  name: a\n  name: b\n", 3), ("", 1), ("machines: []\n", 1),
+])  # fmt: skip
+def test_what_is_wrong_in_a_file_of_machines_is_named_with_its_line(rows: str, line: int, tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(rows)
+    with pytest.raises(BadInputError) as caught:
+        read_own(tmp_path / "m.yaml")
+    assert (caught.value.file, caught.value.line) == (tmp_path / "m.yaml", line)

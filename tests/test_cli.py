@@ -154,3 +154,8 @@ tests: [levels: {workload: ingest, rates: [100]}]
     assert said.out == ""
     assert "a: " in said.err
     assert not (tmp_path / "out/report.html").exists()
+
+
+def test_a_value_that_begins_with_a_dash_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", "x", "--hours", "-5"]) == 2
+    assert "--hours=-5" in capsys.readouterr().err

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hydrotest.cli import main
 from hydrotest.cli.run_folder import read_run
-from hydrotest.errors import EXIT_BROKEN_PIPE, EXIT_FAILED
+from hydrotest.errors import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_DONE, EXIT_FAILED
 from hydrotest.store import layout
 from hydrotest.verdicts.problem import FilesMissing
 from tests.test_recorded_runs import RUNS, unpacked
@@ -200,3 +202,37 @@ def test_a_pipe_that_broke_elsewhere_is_a_failure(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("hydrotest.cli.commands.compare.compare", broken)
     assert main(["compare", "one", "another"]) == EXIT_FAILED
     assert "error:" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["[]", "3", '{"limits": 3}', '{"limits": [{}]}', '{"limits": [{"workload": "ingest", "tenancy": "isolated", "limit": "much"}]}',
+                                  '{"safe_working_point": {"fraction": "x"}}'])  # fmt: skip
+@pytest.mark.parametrize("command", [["cost", "--type", "kafka=aws/m7i.large"], ["predict"], ["size", "--need", "ingest=1K"]])
+def test_a_damaged_summary_is_named(command: list[str], text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = unpacked(RECORDED, tmp_path)
+    (run / layout.SUMMARY).write_text(text)
+    assert main([command[0], str(run), *command[1:]]) == EXIT_BAD_INPUT
+    said = capsys.readouterr().err
+    assert layout.SUMMARY in said
+    assert "Traceback" not in said
+
+
+def test_what_is_not_counted_in_a_cost_is_named_by_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = unpacked(RECORDED, tmp_path)
+
+    def costs(*more: str) -> dict[str, Any]:
+        assert main(["cost", str(run), "--type", "kafka=aws/m7i.large", *more, "--json"]) == EXIT_DONE
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    never = ["people", "licences", "support", "backups", "egress"]
+    assert costs()["not_in_it"] == never
+    assert costs("--zones", "3")["not_in_it"] == ["zone_traffic_sum", *never]
+    assert costs("--zones", "3", "--load", "ingest=1K")["not_in_it"] == never
+    assert costs("--load", "ingest=1G")["beyond"].keys() == {"ingest"}
+
+
+def test_all_that_is_wrong_with_the_systems_of_a_cost_is_named_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", str(unpacked(RECORDED, tmp_path)), "--type", "kafk=aws/m7i.large"]) == EXIT_BAD_INPUT
+    said = capsys.readouterr().err
+    assert "kafk" in said
+    assert "of kafka no type" in said

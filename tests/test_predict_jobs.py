@@ -99,6 +99,38 @@ def test_more_data_is_more_tasks_or_longer_ones() -> None:
     assert measured.on(Place(2, 2.0), Size(tasks=0.25)).slots_s == pytest.approx(1.0 + 1.0)
 
 
+def handed_out(slots: int, busy_s: float, handed_s: float, count: int = 40) -> Group:
+    """Tasks that compute for so long, each after the driver has handed it out: it does one at a time."""
+    tasks, free, driver = [], [0.0] * slots, 0.0
+    for _ in range(count):
+        slot = free.index(min(free))
+        launched = free[slot]
+        driver = max(driver, launched) + handed_s
+        free[slot] = driver + busy_s
+        delay = driver - launched
+        tasks.append(Task(launched, free[slot], Outcome.DONE, "W1", "ANY", run_s=busy_s, cpu_s=busy_s, scheduler_delay_s=delay))
+    return Group([Stage(0, tasks=tasks, slots=slots)], cores=slots)
+
+
+@pytest.mark.parametrize("measured", [1, 2])
+def test_tasks_that_wait_for_the_driver_take_no_less_on_more_workers(measured: int) -> None:
+    """Ten times as long with the driver as on a worker: neither slots nor cores help, in whatever number of slots they were measured."""
+    here = handed_out(measured, 0.001, 0.010)
+    law = Relaid.of(here, here.stages[0].span_s[1], Place(measured, float(measured)))
+    for slots, cores in ((1, 4.0), (2, 2.0), (4, 4.0)):
+        then = handed_out(slots, 0.001, 0.010).stages[0].span_s[1]
+        assert law.on(Place(slots, cores)).seconds == pytest.approx(then, rel=0.12)
+    assert law.on(Place(4, 4.0)).driver_s > 0
+    more = handed_out(2, 0.001, 0.010, count=100).stages[0].span_s[1]
+    assert law.on(Place(2, 2.0), Size(tasks=2.5)).seconds == pytest.approx(more, rel=0.12)
+
+
+def test_long_tasks_do_not_wait_for_the_driver() -> None:
+    here = handed_out(1, 0.100, 0.005)
+    law = Relaid.of(here, here.stages[0].span_s[1], Place(1, 1.0))
+    assert law.on(Place(2, 2.0)).seconds == pytest.approx(handed_out(2, 0.100, 0.005).stages[0].span_s[1], rel=0.05)
+
+
 def experiment(text: str = FILE) -> Experiment:
     return experiment_of(parse_document(text, Path("madeup.yaml")))
 
@@ -206,3 +238,39 @@ def test_a_worker_on_a_machine_that_others_use_brings_no_cores() -> None:
     run = replace(known(), experiment=experiment(text), text=text)
     three, four = (next(one for one in asked(run, f"spark.workers={count}").jobs if one.test == "agg-by-key") for count in (3, 4))
     assert three.gains["worker"] == pytest.approx(three.seconds - four.seconds)
+
+
+def several(*measured: tuple[float, int, float]) -> Known:
+    """A run of the same test with so much data, on so many slots, in so many seconds."""
+    run = known()
+    base = run.jobs[0]
+    jobs = [base]
+    for number, (scale, slots, seconds) in enumerate(measured):
+        spec = base.spec.model_copy(update={"scale_factor": scale})
+        jobs.append(replace(base, workload=f"other{number}", spec=spec, seconds=seconds, place=Place(slots, 2.0)))
+    return replace(run, jobs=jobs)
+
+
+def test_data_that_cost_more_than_in_proportion_when_measured_do_so_beyond() -> None:
+    """Half the data took less than half: the law of the base alone has 3.5 s, and 2 s were measured."""
+    alone = asked(known(), "job.scale_factor=0.2").jobs[0].seconds
+    law = known().jobs[0].relaid.on(Place(2, 2.0), Size(tasks=0.5)).seconds
+    both = asked(several((0.05, 2, 0.8 * law)), "job.scale_factor=0.2").jobs[0].seconds
+    assert both == pytest.approx(alone / 0.8)
+    # What was measured comes out as it was, and more workers of the same kind are as before.
+    assert asked(several((0.05, 2, 0.8 * law))).jobs[0].seconds == pytest.approx(6.5)
+    assert asked(several((0.05, 2, 0.8 * law)), "spark.workers=4").jobs[0].seconds == pytest.approx(
+        asked(known(), "spark.workers=4").jobs[0].seconds
+    )
+
+
+def test_one_odd_time_does_not_make_a_law_of_any_power() -> None:
+    law = known().jobs[0].relaid.on(Place(2, 2.0), Size(tasks=0.5)).seconds
+    alone, odd = (asked(run, "job.scale_factor=0.2").jobs[0].seconds for run in (known(), several((0.05, 2, law / 100))))
+    assert odd == pytest.approx(2 * alone)
+
+
+def test_an_event_log_that_is_lost_is_the_reason() -> None:
+    run = replace(known(), jobs=[], unread_logs={"job": "logs/spark-events/app-1"})
+    refused = next(one for one in asked(run, "spark.workers=4").refused if one.workload == "job")
+    assert (refused.why, refused.about) == (Why.LOG, ["logs/spark-events/app-1"])

@@ -33,6 +33,10 @@ def test_other_kinds_of_work_are_not_compared(tmp_path: Path) -> None:
     other = rating(1.0, 1.0).model_copy(update={"rates": {"chain": KindRate(per_s=1.0, low=1.0, high=1.0, slices=3)}})
     with pytest.raises(BadInputError, match="other kinds of work"):
         compared(other, rating(1.0, 1.0))
+    with_java = rating(2.0, 2.0)
+    with_java = with_java.model_copy(update={"rates": {**with_java.rates, "jvm": KindRate(per_s=9.0, low=9.0, high=9.0, slices=3)}})
+    assert compared(with_java, rating(1.0, 1.0)).ratios == {"chain": 2.0, "copy": 2.0}
+    assert compared(with_java, with_java).ratios["jvm"] == 1.0
     (tmp_path / "other.json").write_text('{"version": "0"}')
     with pytest.raises(BadInputError, match=r"none of `hydrotest rate`"):
         read_rating(tmp_path / "other.json")
@@ -42,7 +46,7 @@ def test_this_machine_is_rated_by_all_kinds_of_work(tmp_path: Path, capsys: pyte
     file = tmp_path / "here.json"
     assert main(["rate", "--seconds", "6", "--out", str(file)]) == EXIT_DONE
     found = read_rating(file)
-    assert len(found.rates) == 10
+    assert len(found.rates) == 11  # with that of a JVM
     assert all(one.low <= one.per_s <= one.high for one in found.rates.values())
     assert json.loads(file.read_text())["processors"] >= found.parallel_cores * 0.5
     assert "compress" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,8 @@ def played(
     }  # fmt: skip
     file = tmp_path / "scenario.yaml"
     file.write_text(yaml.safe_dump(value))
-    scenario, _ = read_scenario(file)
-    all_ = prepared(scenario, [run], machines or {}, tmp_path)
+    scenario, document = read_scenario(file)
+    all_ = prepared(scenario, [run], machines or {}, document)
     return simulated(all_, duration_s=scenario.duration, seeds=scenario.seeds, wanted=Wanted())
 
 
@@ -481,3 +482,22 @@ def test_a_restart_in_turn_comes_to_a_host_that_was_away_when_it_is_back(tmp_pat
     found, _ = played(tmp_path, run, load={"small": {"rate": 1000}}, events=events)
     assert [one.subject for one in found.happenings if one.what is What.CUT] == ["broker-0"]
     assert [one.subject for one in found.happenings if one.what is What.RESTARTED] == ["broker-1", "broker-2", "broker-0"]
+
+
+@pytest.mark.parametrize(("changed", "line"), [
+    ({"hosts": {"broker": {"count": 2, "cores": 1000}}}, 3), ({"hosts": {"broker": {"count": 2, "type": "own/none"}}}, 3),
+    ({"hosts": {"broker": {"count": 2, "type": "own/m", "burst": {"network": "1 Gbit/s", "size": "1 GB"}}}}, 3),
+    ({"systems": {"kafk": {"on": "broker"}}}, 4), ({"systems": {"kafka": {"on": "broker", "compaction": {"rewrites": 4}}}}, 4),
+    ({"load": {"smal": {"rate": 1000}}}, 5),
+])  # fmt: skip
+def test_what_the_runs_do_not_bear_is_named_with_its_line(changed: dict[str, Any], line: int, tmp_path: Path) -> None:
+    value = {"name": "made-up", "model": "made-up", "hosts": {"broker": {"count": 2}}, "systems": {"kafka": {"on": "broker"}},
+             "load": {"small": {"rate": 1000}}, **changed}  # fmt: skip
+    file = tmp_path / "scenario.yaml"
+    # A line for each key: what is within stands on that of its key.
+    file.write_text("".join(f"{key}: {json.dumps(one)}\n" for key, one in value.items()))
+    scenario, document = read_scenario(file)
+    machine = Machine("own", "m", vcpus=1, net_base_bit_s=4e9, net_peak_bit_s=4e9)
+    with pytest.raises(BadInputError) as caught:
+        prepared(scenario, [known(TRUE)], {"own/m": machine}, document)
+    assert (caught.value.file, caught.value.line) == (file, line)

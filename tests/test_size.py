@@ -327,3 +327,13 @@ def test_the_page_of_plans_has_each_of_them_and_needs_no_network() -> None:
     page = plans_page(found)
     assert 'src="http' not in page
     assert all(f"{part.count} × {part.machine}" in page for plan in found.plans for part in plan.parts)
+
+
+def test_where_nothing_carries_it_what_machines_lack_is_counted() -> None:
+    run = known(TRUE)
+    small, dear = machine("small", 1, 0.1, memory=0.1 * GB), replace(machine("dear", 1, 0.1), prices=())
+    slow = machine("slow", 1, 0.1, gbit_s=0.0001)
+    found = size([run], Ask({"large": 1e7}, [small, dear, slow, machine("one", 1, 0.1), machine("two", 2, 0.2)], lost="none"))
+    assert found.plans == []
+    assert {(one.why, one.types) for one in found.lacking} == {(Reason.MEMORY, 1), (Reason.NO_PRICE, 1), (Reason.NETWORK, 1), (Reason.CPU, 2)}
+    assert not size([run], Ask({"large": 1e4}, CARRIERS, lost="none")).lacking

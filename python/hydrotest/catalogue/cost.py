@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
+from enum import StrEnum
 from functools import cache
 from importlib import resources
 
@@ -68,13 +69,31 @@ class Cost(Row):
     source: str | None = Field(None, description="The published source.")
 
 
+class Uncounted(StrEnum):
+    """What costs, too, and is not counted."""
+
+    ZONE_TRAFFIC = "zone_traffic"
+    """Traffic between zones."""
+    ZONE_TRAFFIC_SUM = "zone_traffic_sum"
+    """The same, in the sum: it is counted in what a million operations cost, each workload alone."""
+    PEOPLE = "people"
+    LICENCES = "licences"
+    SUPPORT = "support"
+    BACKUPS = "backups"
+    EGRESS = "egress"
+
+
+NEVER_COUNTED = [Uncounted.PEOPLE, Uncounted.LICENCES, Uncounted.SUPPORT, Uncounted.BACKUPS, Uncounted.EGRESS]
+
+
 class Costs(Row):
     """The answer of `hydrotest cost`."""
 
     version: str = Field(description="Of hydrotest.")
     costs: list[Cost] = Field(description="Each sum.")
-    not_in_it: list[str] = Field(description="What costs, too, and is not counted: codes.")
+    not_in_it: list[Uncounted] = Field(description="What costs, too, and is not counted.")
     machines: Count = Field(description="Machines of all of them.")
+    zones: Count | None = Field(None, description="Zones that the hosts of a run are counted in; null: of plans, and of published results.")
     beyond: dict[str, Number] = Field(
         default_factory=dict,
         description="Loads that are more than the limit that the run found of a workload: that limit, operations a second.",
@@ -83,7 +102,6 @@ class Costs(Row):
 
 SHOWN = 5
 """Regions that an error names."""
-NOT_IN_IT = ["people", "licences", "support", "backups", "egress to the internet"]
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import yaml
 
 from hydrotest.catalogue.machine import NAMES, TERMS, Machine, Price, of_row
 from hydrotest.errors import BadInputError
+from hydrotest.spec.lines import Document, parse_document, shown
 
 OWN = Path("machines.yaml")
 """In the folder that hydrotest is called in."""
@@ -43,79 +43,75 @@ def machines(own: Path | None = None) -> dict[str, Machine]:
 def read_own(path: Path) -> dict[str, Machine]:
     """A file of machines, as `catalogue import` writes it: a list of rows with the keys of the catalogue. Raises `BadInputError`."""
     try:
-        rows = yaml.safe_load(path.read_text())
+        text = path.read_text()
     except OSError as error:
         raise BadInputError(f"the file cannot be read: {error.strerror}", "Name a file of machines.", file=path) from error
     except UnicodeDecodeError as error:
         raise BadInputError("the file is no text", "Name a file of machines.", file=path) from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise BadInputError("the file is no YAML", "Correct it.", file=path, line=None if mark is None else mark.line + 1) from error
+    # A file without machines is no YAML that has a value.
+    document = parse_document(text, path) if text.strip() else Document(path, None, {})
+    rows = document.value
     if not isinstance(rows, list):
         raise BadInputError(
-            "the file is no list of machines", "Write `- {provider: own, name: large, vcpus: 16, memory_bytes: 64000000000}`.", file=path
+            "the file is no list of machines", "Write `- {provider: own, name: large, vcpus: 16, memory_bytes: 64000000000}`.", file=path, line=1
         )
-    found = [_own_row(row, number, path) for number, row in enumerate(rows, 1)]
-    names = [one.full_name for one in found]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise BadInputError(f"{twice} stands twice", "Leave one of them.", file=path)
-    return dict(zip(names, found, strict=True))
+    found: dict[str, Machine] = {}
+    for index, row in enumerate(rows):
+        one = _own_row(row, index, document)
+        if one.full_name in found:
+            raise BadInputError(f"{one.full_name} stands twice", "Leave one of them.", file=path, line=document.line((index, "name")))
+        found[one.full_name] = one
+    return found
 
 
-def _own_row(row: Any, number: int, path: Path) -> Machine:
+def _own_row(row: Any, index: int, document: Document) -> Machine:
+    """A machine from its row. Raises `BadInputError` with the line of what is wrong."""
+
+    def wrong(what: str, hint: str, *at: str | int) -> BadInputError:
+        return BadInputError(what, hint, file=document.file, line=document.line((index, *at)))
+
     if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in ("provider", "name")):
-        raise BadInputError(f"machine {number} has no provider and name", "Write e.g. `provider: own`, `name: large`.", file=path)
-    unknown = sorted(set(row) - set(NAMES))
-    if unknown:
-        hint = get_close_matches(unknown[0], NAMES, 1)
-        raise BadInputError(f"machine {row['name']}: there is no key {unknown[0]}", f"Did you mean {hint[0]}?" if hint else f"Keys are {', '.join(NAMES)}.",
-                            file=path)  # fmt: skip
+        raise wrong(f"machine {index + 1} has no provider and name", "Write e.g. `provider: own`, `name: large`.")
+    name = row["name"]
     for key, value in row.items():
+        if key not in NAMES:
+            near = get_close_matches(key, NAMES, 1)
+            raise wrong(f"machine {name}: there is no key {key}", f"Did you mean {near[0]}?" if near else f"Keys are {', '.join(NAMES)}.", key)
         if key not in TEXTS and not _is_amount(value):
-            raise BadInputError(f"machine {row['name']}: {key} is no amount above 0: {value}", "Write a number.", file=path)
+            raise wrong(f"machine {name}: {key} is no amount above 0: {shown(value)}", "Write a number.", key)
+        if key in WORDS and not isinstance(value, str | None):
+            raise wrong(f"machine {name}: {key} is no word: {shown(value)}", "Put it into quotes.", key)
     if not isinstance(row.get("prices") or [], list):
-        raise BadInputError(f"machine {row['name']}: its prices are no list", "Write `prices: [{term: on-demand, usd_h: 0.4}]`.", file=path)
-    prices = tuple(_price(one, row["name"], path) for one in row.get("prices") or ())
-    return Machine(
-        **{key: value for key, value in row.items() if key not in ("prices", "as_of")},
-        as_of=_date(row.get("as_of"), row["name"], path),
-        prices=prices,
-    )
+        raise wrong(f"machine {name}: its prices are no list", "Write `prices: [{term: on-demand, usd_h: 0.4}]`.", "prices")
+
+    def dated(value: Any, *at: str | int) -> date | None:
+        try:
+            found = None if value is None else date.fromisoformat(str(value))
+        except ValueError as error:
+            raise wrong(f"machine {name}: {shown(value)} is no date", "Write e.g. 2026-11-01.", *at) from error
+        if found is not None and (found - date.today()).days > 1:  # somewhere it is tomorrow
+            raise wrong(f"machine {name}: {value} is still to come", "Write when the price was read.", *at)
+        return found
+
+    def price(value: Any, number: int) -> Price:
+        if not isinstance(value, dict) or value.get("term") not in TERMS or not _is_amount(value.get("usd_h")) or value.get("usd_h") is None:
+            example = "Write e.g. `{region: here, term: on-demand, usd_h: 0.4, as_of: 2026-11-01}`."
+            raise wrong(f"machine {name}: {shown(value)} is no price", example, "prices", number)
+        as_of = dated(value.get("as_of"), "prices", number, "as_of")
+        region, source = str(value.get("region") or ""), str(value.get("source") or "own")
+        return Price(region, value["term"], float(value["usd_h"]), as_of, source, bool(value.get("is_derived", False)))
+
+    prices = tuple(price(one, number) for number, one in enumerate(row.get("prices") or ()))
+    has = {key: value for key, value in row.items() if key not in ("prices", "as_of")}
+    return Machine(**has, as_of=dated(row.get("as_of"), "as_of"), prices=prices)
 
 
-TEXTS = {"provider", "name", "family", "arch", "local_disk_kind", "source", "as_of", "prices", "is_burstable"}
+WORDS = {"provider", "name", "family", "arch", "local_disk_kind", "source"}
+TEXTS = {*WORDS, "as_of", "prices", "is_burstable"}
 
 
 def _is_amount(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf)
-
-
-def _price(value: Any, name: str, path: Path) -> Price:
-    if not isinstance(value, dict) or value.get("term") not in TERMS or not _is_amount(value.get("usd_h")) or value.get("usd_h") is None:
-        raise BadInputError(
-            f"machine {name}: {value} is no price",
-            "Write e.g. `{region: here, term: on-demand, usd_h: 0.4, as_of: 2026-11-01}`.",
-            file=path,
-        )
-    return Price(
-        str(value.get("region", "")),
-        value["term"],
-        float(value["usd_h"]),
-        _date(value.get("as_of"), name, path),
-        str(value.get("source", "own")),
-        bool(value.get("is_derived", False)),
-    )
-
-
-def _date(value: Any, name: str, path: Path) -> date | None:
-    try:
-        found = value if value is None or isinstance(value, date) else date.fromisoformat(str(value))
-    except ValueError as error:
-        raise BadInputError(f"machine {name}: {value} is no date", "Write e.g. 2026-11-01.", file=path) from error
-    if found is not None and (found - date.today()).days > 1:  # somewhere it is tomorrow
-        raise BadInputError(f"machine {name}: {value} is still to come", "Write when the price was read.", file=path)
-    return found
 
 
 def found(name: str, there: Mapping[str, Machine]) -> Machine:

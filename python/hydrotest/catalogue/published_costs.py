@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hydrotest.catalogue.cost import HOURS, AtRate, Cost, Wanted, cost_of, machine_line
+from hydrotest.catalogue.cost import HOURS, AtRate, Cost, Line, Wanted, cost_of, machine_line
 from hydrotest.catalogue.machines import found, shipped
 from hydrotest.catalogue.published import published
 from hydrotest.errors import BadInputError
@@ -20,7 +20,12 @@ def published_costs(source: str | None, region: str | None = None) -> list[Cost]
         raise BadInputError(f"nothing that costs is known of {source}", f"Sources are {', '.join(_sources(fleets))}.")
     out = []
     for fleet in chosen:
-        lines = [machine_line(found(name, shipped()), count, Wanted(region)) for name, count in fleet["machines"].items()]
+        own = fleet.get("usd_per_hour")
+        lines = [
+            machine_line(found(name, shipped()), count, Wanted(region)) if own is None else
+            Line(what=name, count=count, unit="machine", usd_each=own, usd_h=count * own, as_of=str(fleet["as_of"]), source=fleet["source"])
+            for name, count in fleet["machines"].items()
+        ]  # fmt: skip
         rates = [AtRate(what, float(fleet[key]), "published") for key, what in RATES.items() if key in fleet]
         out.append(cost_of(fleet["name"], lines, rates, float(fleet.get("hours_per_month", HOURS)), fleet["source"]))
     return out

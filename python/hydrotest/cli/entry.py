@@ -54,8 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _misused(error: CycloptsError) -> BadInputError:
     """A command line that is none. What has no option is called as its place in the usage is."""
     argument = error.argument if isinstance(error, MissingArgumentError) else None
-    if argument is None or not error.command_chain or argument.field_info.kind is not argument.field_info.POSITIONAL_OR_KEYWORD:
+    if argument is None or not error.command_chain:
         return BadInputError(str(error), "See `hydrotest --help`.")
+    if argument.field_info.kind is not argument.field_info.POSITIONAL_OR_KEYWORD:
+        # A dash begins an option, also where a number is meant.
+        return BadInputError(str(error), f"See `hydrotest --help`. What begins with a dash is written with an equals sign: {argument.name}=-5.")
     command, name = " ".join(error.command_chain), argument.name.lstrip("-").upper()
     return BadInputError(f"{command}: {name} is missing", f"See `hydrotest {command} --help`.")
 

@@ -44,6 +44,8 @@ class Why(StrEnum):
     """The data would not fit into memory, and did when it was measured."""
     SHARED = "shared"
     """Parts of a pipeline share machines: no reading shows what each needs."""
+    LOG = "log"
+    """Spark's event log is not there, or is not complete."""
     NO_LIMIT = "no limit"
     """Its limit at an objective on latency was not measured, or with too few windows."""
 
@@ -203,7 +205,7 @@ class Job(Row):
     low: Number = Field(description="Lower end of its 90 % interval.")
     high: Number = Field(description="Upper end of it.")
     zone: Zone = Field(description="How far it is from what was measured.")
-    driver_s: Number = Field(description="Seconds of it in which no stage runs.")
+    driver_s: Number = Field(description="Seconds of it in which no stage runs, or one waits for the driver to hand out its tasks.")
     cores_s: Number = Field(description="Seconds of stages that the workers' cores bound.")
     slots_s: Number = Field(description="Seconds of stages that their slots, or their longest task, bound.")
     slots: Count = Field(description="Tasks that run at a time.")

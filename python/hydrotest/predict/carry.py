@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -20,7 +21,7 @@ from hydrotest.catalogue.machine import Machine
 from hydrotest.predict.axes import REFUSED, WITHIN
 from hydrotest.predict.basis import MEMORY_SHARE, Basis
 from hydrotest.predict.needs import HOSTS_MAX, RESOURCES, Ask, Sized, uses_at
-from hydrotest.predict.plan import Part, Reason, Rejected
+from hydrotest.predict.plan import Lacking, Part, Reason, Rejected
 from hydrotest.spec.hosts import PAYLOAD
 
 TIMES_MAX, ROOM_STEPS = 1e6, 30
@@ -157,6 +158,24 @@ def rejected_of(sized: Sized, ask: Ask, best: float) -> Iterator[Rejected]:
             count = _fewest(machine, sized, ask, ignored=resource)
             if count is not None and count != fits:
                 yield from _if_cheaper(machine, count, Reason(resource), sized, ask, best)
+
+
+def lacking_of(sized: Sized, ask: Ask) -> list[Lacking]:
+    """Where no machine carries it: how many types lack what, the most first."""
+    found = Counter(_lacks(machine, sized, ask) for machine in ask.machines)
+    return [Lacking(systems=list(sized.names), why=why, types=count) for why, count in found.most_common()]
+
+
+def _lacks(machine: Machine, sized: Sized, ask: Ask) -> Reason:
+    """Of a machine that does not carry it at any number: without which it would, else of what it has least at the largest number."""
+    if (reason := _reason(machine, sized, ask)) is not None:
+        return reason
+    alone = next((one for one in (*RESOURCES, "data", "law", "hosts") if _fewest(machine, sized, ask, ignored=one) is not None), None)
+    if alone is not None:
+        return Reason(alone)
+    most = HOSTS_MAX if ask.may_be_far else max(1, min(HOSTS_MAX, int(REFUSED * sized.hosts_measured)))
+    has = _has(machine, sized.full)
+    return Reason(max(RESOURCES, key=lambda resource: float(sized.needs.of(resource)[most - 1]) / (has[resource] or math.inf)))
 
 
 def _if_cheaper(machine: Machine, count: int | None, reason: Reason, sized: Sized, ask: Ask, best: float) -> Iterator[Rejected]:

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from hydrotest.analysis.demand.laws.base import Load
 from hydrotest.analysis.demand.windows import law_of
-from hydrotest.catalogue.cost import HOURS, AtRate, Cost, Line, Wanted, cost_of, disk_lines, has_traffic_price, machine_line, traffic_line
+from hydrotest.catalogue.cost import (
+    HOURS,
+    AtRate,
+    Cost,
+    Line,
+    Uncounted,
+    Wanted,
+    cost_of,
+    disk_lines,
+    has_traffic_price,
+    machine_line,
+    traffic_line,
+)
 from hydrotest.catalogue.machine import Machine
 from hydrotest.errors import BadInputError
 from hydrotest.predict.change import checked_groups
 from hydrotest.predict.plan import Size
 from hydrotest.predict.saved import read_saved
+from hydrotest.predict.summarised import read_found
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.workload import Workload
@@ -40,18 +53,28 @@ class Bill:
     """Consumer groups that read each record of a workload."""
 
 
-def run_cost(path: Path, bill: Bill) -> Cost:
-    """The hosts of its systems, as machines. Raises `BadInputError`."""
+class Billed(NamedTuple):
+    """What is asked, in prices."""
+
+    cost: Cost
+    uncounted: Uncounted | None = None
+    """Of the traffic between zones: none where it is counted, or stays in a zone."""
+    beyond: Mapping[str, float] = {}
+    """Of loads that are more than the limit that the run found of a workload: that limit, in operations a second."""
+
+
+def run_cost(path: Path, bill: Bill) -> Billed:
+    """The hosts of its systems, as machines. Raises `BadInputError` that names all that is wrong with the systems."""
     folder = RunFolder.open(path)
     experiment, _ = load_experiment(path / layout.EXPERIMENT, opens_files=False)
     bill = replace(bill, groups=checked_groups(experiment, bill.groups))
     systems = experiment.systems.present()
-    for name in [*bill.types, *bill.disks]:
-        if name not in systems:
-            raise BadInputError(f"the run has no system {name}", f"It has {', '.join(systems)}.")
+    unknown = dict.fromkeys(name for name in [*bill.types, *bill.disks] if name not in systems)
     lacking = [name for name in systems if name not in bill.types]
-    if lacking:
-        raise BadInputError(f"of {', '.join(lacking)} no type of machine is named", f"Write e.g. --type {lacking[0]}=aws/m7i.xlarge.")
+    if unknown or lacking:
+        wrong = [*([f"the run has no system {', '.join(unknown)}"] if unknown else []),
+                 *([f"of {', '.join(lacking)} no type of machine is named"] if lacking else [])]  # fmt: skip
+        raise BadInputError("; ".join(wrong), f"It has {', '.join(systems)}: write e.g. --type {next(iter(lacking or systems))}=aws/m7i.xlarge.")
     lines = [machine_line(machine, count, bill.wanted) for machine, count in _machines(experiment, bill)]
     for name, size in bill.disks.items():
         lines += disk_lines(bill.types[name].provider, size, len(systems[name].hosts), hours=bill.hours, region=bill.wanted.region)
@@ -60,14 +83,19 @@ def run_cost(path: Path, bill: Bill) -> Cost:
     if bill.loads:
         # All of them run at once: their traffic is a line for each.
         lines += [line for line in traffic if line is not None]
-        return cost_of(experiment.name, lines, [AtRate(*one) for one in found], bill.hours)
+        cost = cost_of(experiment.name, lines, [AtRate(*one) for one in found], bill.hours)
+        limits = {name: rate for name, rate, at in _rates(folder, experiment, {}) if at == "limit"}
+        beyond = {name: limits[name] for name, rate in bill.loads.items() if rate > limits.get(name, math.inf)}
+        return Billed(cost, Uncounted.ZONE_TRAFFIC if _lacks_traffic(experiment, bill, bill.loads) else None, beyond)
     rates = [AtRate(*one, 0.0 if line is None else line.usd_h) for one, line in zip(found, traffic, strict=True)]
-    return cost_of(experiment.name, lines, rates, bill.hours)
+    cost = cost_of(experiment.name, lines, rates, bill.hours)
+    if bill.zones < 2:
+        return Billed(cost)
+    return Billed(cost, Uncounted.ZONE_TRAFFIC if not cost.millions or _lacks_traffic(experiment, bill, [one[0] for one in found]) else Uncounted.ZONE_TRAFFIC_SUM)
 
 
-def plan_cost(path: Path, number: int, hours: float = HOURS) -> tuple[Cost, bool]:
-    """A plan that `size --save` has written, by its number, the cheapest first; with the traffic between the zones that it was made for,
-    and whether the price of that is known.
+def plan_cost(path: Path, number: int, hours: float = HOURS) -> Billed:
+    """A plan that `size --save` has written, by its number, the cheapest first; with the traffic between the zones that it was made for.
 
     Raises `BadInputError`.
     """
@@ -87,24 +115,15 @@ def plan_cost(path: Path, number: int, hours: float = HOURS) -> tuple[Cost, bool
     lines = [line.of_month(hours) for line in [*(line for part in plan.parts for line in part.lines), *plan.traffic]]
     machines = " + ".join(f"{part.count} × {part.machine}" for part in plan.parts)
     cost = cost_of(f"plan {number}: {machines}", lines, [AtRate(name, rate, "load") for name, rate in size.needs.items()], hours)
-    return cost, plan.traffic_usd_h is not None
+    return Billed(cost, None if plan.traffic_usd_h is not None else Uncounted.ZONE_TRAFFIC)
 
 
-def lacks_traffic(path: Path, bill: Bill) -> bool:
-    """Whether zones are asked for, and what goes between them is not known, or its price is not."""
-    if bill.zones < 2:
-        return False
-    experiment, _ = load_experiment(path / layout.EXPERIMENT, opens_files=False)
-    return any(_moving(experiment, name, 1.0, 0.0) is None for name in bill.loads) or not all(
-        has_traffic_price(machine.provider, bill.wanted) for machine in bill.types.values()
+def _lacks_traffic(experiment: Experiment, bill: Bill, workloads: Iterable[str]) -> bool:
+    """Whether zones are asked for, and what goes between them for one of the workloads is not known, or its price is not."""
+    return bill.zones > 1 and (
+        any(_moving(experiment, name, 1.0, 0.0) is None for name in workloads)
+        or not all(has_traffic_price(machine.provider, bill.wanted) for machine in bill.types.values())
     )
-
-
-def beyond_limits(path: Path, bill: Bill) -> dict[str, float]:
-    """Of loads that are more than the limit that the run found of a workload: that limit, in operations a second."""
-    experiment, _ = load_experiment(path / layout.EXPERIMENT, opens_files=False)
-    limits = {name: rate for name, rate, at in _rates(RunFolder.open(path), experiment, {}) if at == "limit"}
-    return {name: limits[name] for name, rate in bill.loads.items() if rate > limits.get(name, math.inf)}
 
 
 def _machines(experiment: Experiment, bill: Bill) -> list[tuple[Machine, int]]:
@@ -129,9 +148,8 @@ def _rates(folder: RunFolder, experiment: Experiment, loads: Mapping[str, float]
             raise BadInputError(f"--load {name}: there is no such workload", f"The run has {', '.join(experiment.workloads)}.")
     if loads:
         return [(name, rate, "load") for name, rate in loads.items()]
-    rows = folder.read_json(layout.SUMMARY).get("limits", []) if folder.has(layout.SUMMARY) else []
-    alone = [row for row in rows if row["tenancy"] == "isolated"]
-    return [(row["workload"], float(row[key]), at) for row in alone for key, at in (("safe", "safe"), ("limit", "limit")) if row.get(key)]
+    alone = [one for one in read_found(folder).limits if one.tenancy == "isolated"]
+    return [(one.workload, rate, at) for one in alone for rate, at in ((one.safe, "safe"), (one.limit, "limit")) if rate]
 
 
 def _traffic(experiment: Experiment, bill: Bill, workload: str, rate: float) -> Line | None:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from hydrotest.analysis.spark.relaid import Parts, Place, Size
 from hydrotest.predict.answer import Job, Refused, Why
 from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond, combined, zone_of
@@ -18,6 +20,8 @@ from hydrotest.spec.spark import Spark, SparkPerf
 
 ERROR_MIN = 0.05
 """Two runs of a test that are alike differ by that."""
+STEP_MIN, POWER_MAX = 0.05, 1.0
+"""Of a number's logarithm: less is no other number. No job takes more than the square of what more data should take."""
 SLOTS, CORES_OF_WORKERS = f"{SYSTEM}.slots", f"{SYSTEM}.worker_cores"
 NUMBERS = frozenset({"scale_factor", "data_scale", "cores"})
 """Settings of a workload that may be others; `tests` are looked at one by one."""
@@ -32,9 +36,10 @@ def job_answers(runs: Sequence[Known], now: Asked, name: str, speed: float, is_s
     def refused(why: Why, about: Sequence[str], reach: float | None = None) -> Refused:
         return Refused(workload=name, system=SYSTEM, why=why, about=list(about), reach=reach, experiment=calibration(now, name))
 
+    unread = [run.unread_logs[name] for run in runs if name in run.unread_logs]
     with_it = [run for run in runs if run.jobs and run.machines == runs[0].machines]
     if not with_it:
-        return [refused(Why.TOO_FEW, [name])]
+        return [refused(Why.LOG, unread) if unread else refused(Why.TOO_FEW, [name])]
     keys = min((_changed(run, now) for run in with_it), key=len)
     if keys:
         return [refused(Why.SETTING, [f"{SYSTEM}.{key}" for key in keys])]
@@ -53,7 +58,10 @@ def job_answers(runs: Sequence[Known], now: Asked, name: str, speed: float, is_s
             keys = min(
                 ([key for key, value in _fixed(spec).items() if _fixed(one.spec).get(key) != value] for one in ran), key=len, default=[]
             )
-            out.append(refused(Why.SETTING if keys else Why.TOO_FEW, [f"{name}.{key}" for key in keys] or [f"{name}: {test}"]))
+            if unread and not keys:
+                out.append(refused(Why.LOG, unread))
+            else:
+                out.append(refused(Why.SETTING if keys else Why.TOO_FEW, [f"{name}.{key}" for key in keys] or [f"{name}: {test}"]))
             continue
         numbers = _numbers(name, spec, place, alike, is_speed_assumed)
         far = [one for one in numbers if one.reach > REFUSED]
@@ -106,16 +114,46 @@ def _job(
     name: str, spec: SparkPerf, test: str, place: Place, ran: Sequence[Ran], numbers: Sequence[Reached], now: Asked, scores: Scores
 ) -> Job:
     base = min(ran, key=lambda one: _distance(one, spec, place))
-    size = _size(base, spec)
-    found = base.relaid.on(place, size)
+    law = Law(base, ran)
+    found = law.on(spec, place)
     moved = [one.row(scores) for one in numbers if one.is_moved]
     error = combined([math.log1p(ERROR_MIN), base.scatter, *(one.error for one in moved)])
     own = [one.seconds for one in ran if one.workload == name and not one.run]
     return Job(
         workload=name, test=test, measured=own[0] if own else None, seconds=found.seconds, low=found.seconds * math.exp(-error),
         high=found.seconds * math.exp(error), zone=zone_of(numbers), driver_s=found.driver_s, cores_s=found.cores_s, slots_s=found.slots_s,
-        slots=place.slots, gains=_gains(now, base, place, size, found), moved=moved, at={one.axis: one.value for one in numbers},
+        slots=place.slots, gains=_gains(now, law, spec, place), moved=moved, at={one.axis: one.value for one in numbers},
     )  # fmt: skip
+
+
+class Law:
+    """The tasks of a measured job laid out anew; where others were measured, what they took beyond that, as the smallest powers of what they
+    had more of that explain it."""
+
+    def __init__(self, base: Ran, ran: Sequence[Ran]) -> None:
+        self._base = base
+        others = [one for one in ran if max(map(abs, self._steps(one.spec, one.place))) > STEP_MIN]
+        steps = np.array([self._steps(one.spec, one.place) for one in others]).reshape(-1, 4)
+        beyond = [math.log(one.seconds / self._laid(one.spec, one.place).seconds) for one in others]
+        # The least squares of as few numbers as were varied: what was not varied keeps the power 0.
+        self._powers = np.clip(np.linalg.pinv(steps) @ np.array(beyond), -POWER_MAX, POWER_MAX)
+
+    def on(self, spec: SparkPerf, place: Place) -> Parts:
+        """What it takes there."""
+        found, times = self._laid(spec, place), math.exp(float(self._powers @ np.array(self._steps(spec, place))))
+        return Parts(found.driver_s * times, found.cores_s * times, found.slots_s * times)
+
+    def _laid(self, spec: SparkPerf, place: Place) -> Parts:
+        """As the suite is made: its scale factor gives more tasks, its data scale more data in each."""
+        had = self._base.spec
+        return self._base.relaid.on(place, Size(spec.scale_factor / had.scale_factor, spec.data_scale / had.data_scale))
+
+    def _steps(self, spec: SparkPerf, place: Place) -> list[float]:
+        """Logarithms of how many times as much there is of each number. Slots share what a worker has, so they count for each core."""
+        had, there = self._base.spec, self._base.place
+        pairs = ((spec.scale_factor, had.scale_factor), (spec.data_scale, had.data_scale), (place.cores, there.cores),
+                 (place.slots / place.cores, there.slots / there.cores))  # fmt: skip
+        return [math.log(new / old) for new, old in pairs]
 
 
 def _distance(one: Ran, spec: SparkPerf, place: Place) -> float:
@@ -125,16 +163,11 @@ def _distance(one: Ran, spec: SparkPerf, place: Place) -> float:
     return sum(weight * abs(math.log(had / wanted)) for weight, had, wanted in pairs)
 
 
-def _size(base: Ran, spec: SparkPerf) -> Size:
-    """As the suite is made: its scale factor gives more tasks, its data scale more data in each."""
-    return Size(spec.scale_factor / base.spec.scale_factor, spec.data_scale / base.spec.data_scale)
-
-
-def _gains(now: Asked, base: Ran, place: Place, size: Size, found: Parts) -> dict[str, float]:
+def _gains(now: Asked, law: Law, spec: SparkPerf, place: Place) -> dict[str, float]:
     """A worker has as many slots as the others; a core is a slot only where workers offer all of their hosts' cores. An application takes no
     more slots than its `cores`. One more on a machine that workers share brings slots alone."""
     spark, workers = now.experiment.systems.of(Spark), max(1, len(now.experiment.systems.present()[SYSTEM].peers))
-    most = base.spec.cores or place.slots * 2
+    most = spec.cores or place.slots * 2
     is_shared = spark is not None and len({now.experiment.hosts[host].machine(host) for host in spark.workers}) < workers
     each, is_open = max(1, place.slots // workers), spark is not None and spark.cores is None
     more = {
@@ -143,4 +176,5 @@ def _gains(now: Asked, base: Ran, place: Place, size: Size, found: Parts) -> dic
         ),
         "core": replace(place, slots=min(most, place.slots + workers) if is_open else place.slots, cores=place.cores + workers),
     }
-    return {what: max(0.0, found.seconds - base.relaid.on(one, size).seconds) for what, one in more.items()}
+    now_s = law.on(spec, place).seconds
+    return {what: max(0.0, now_s - law.on(spec, one).seconds) for what, one in more.items()}

@@ -12,7 +12,8 @@ from hydrotest.analysis.measured import each_read_once
 from hydrotest.analysis.resources.by_host import measured_trials
 from hydrotest.analysis.resources.rates import rates_together
 from hydrotest.errors import BadInputError
-from hydrotest.predict.ran import Ran, jobs_of
+from hydrotest.predict.ran import Jobs, Ran, jobs_of
+from hydrotest.predict.summarised import read_found
 from hydrotest.spec.load import load_experiment
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout
@@ -47,6 +48,8 @@ class Known:
     """Share of their limits that workloads of its `combined` test had at once, where that was measured."""
     together: tuple[str, ...] = ()
     """These workloads."""
+    unread_logs: Mapping[str, str] = field(default_factory=dict)
+    """By workload of Spark: an event log that is not there, or lacks some of its completed tests."""
 
 
 @each_read_once()
@@ -64,25 +67,16 @@ def read_known(path: Path, index: int = 0, *, with_jobs: bool = True) -> Known:
     trials = folder.trials()
     rates_together(folder, measured_trials(trials))
     has, seen = hosts_have(folder, experiment), system_windows(folder, experiment, trials, index)
-    share, together = _point(folder)
+    jobs = jobs_of(folder, experiment, trials, has, index) if with_jobs else Jobs()
+    found = read_found(folder)
+    # Bounds are no limits.
+    limits = {one.workload: one.limit for one in found.limits if one.tenancy == "isolated" and one.limit and not one.at_least and one.has_latency}
+    point = found.safe_working_point
+    share, together = (None, ()) if point is None or point.at_least else (point.fraction, tuple(point.rates))
     pipes_have = has_of(folder, experiment)
-    return Known(path, experiment, document.text, has, seen, _limits(folder), frozenset(str(host.get("cpu_model")) for host in machines),
-                 _unsettled(folder), jobs_of(folder, experiment, trials, has, index) if with_jobs else [],
-                 piped(folder, experiment, trials, pipes_have, index) if with_jobs else [], pipes_have, share, together)  # fmt: skip
-
-
-def _limits(folder: RunFolder) -> dict[str, float]:
-    """From the run's summary, which a run that ended has; bounds are no limits."""
-    rows = folder.read_json(layout.SUMMARY).get("limits", []) if folder.has(layout.SUMMARY) else []
-    return {row["workload"]: float(row["limit"]) for row in rows
-            if row["tenancy"] == "isolated" and row.get("limit") and not row.get("at_least")
-            and any(key.endswith("_ms") and bound for key, bound in (row.get("objective") or {}).items())}  # fmt: skip
-
-
-def _point(folder: RunFolder) -> tuple[float | None, tuple[str, ...]]:
-    """The safe working point: the share, and the workloads that it is of."""
-    point = (folder.read_json(layout.SUMMARY) if folder.has(layout.SUMMARY) else {}).get("safe_working_point")
-    return (None, ()) if point is None or point["at_least"] else (float(point["fraction"]), tuple(point["rates"]))
+    return Known(path, experiment, document.text, has, seen, limits, frozenset(str(host.get("cpu_model")) for host in machines),
+                 _unsettled(folder), jobs.ran,
+                 piped(folder, experiment, trials, pipes_have, index) if with_jobs else [], pipes_have, share, together, jobs.unread)  # fmt: skip
 
 
 def _unsettled(folder: RunFolder) -> list[str]:

@@ -81,6 +81,14 @@ class Rejected(Row):
     has: Number | None = Field(None, description="What it has.")
 
 
+class Lacking(Row):
+    """Why no type of machine carries a system."""
+
+    systems: list[str] = Field(description="The systems on the same hosts.")
+    why: Reason = Field(description="What is lacking.")
+    types: Count = Field(description="Types of machines that lack it, each counted once.")
+
+
 class Turn(Row):
     """From which multiple of the need on other machines are cheapest."""
 
@@ -101,6 +109,7 @@ class Size(Row):
     zones: Count = Field(1, description="Zones over which hosts and clients are spread.")
     plans: list[Plan] = Field(default_factory=list, description="Cheapest first.")
     rejected: list[Rejected] = Field(default_factory=list, description="What would cost less, but for one reason.")
+    lacking: list[Lacking] = Field(default_factory=list, description="Where nothing carries it: what types of machines lack.")
     turns: list[Turn] = Field(default_factory=list, description="Where other machines become the cheapest.")
     refused: list[Refused] = Field(default_factory=list, description="Workloads of which nothing can be said, and why.")
     looked_at: Count = Field(0, description="Types of machines that were looked at.")

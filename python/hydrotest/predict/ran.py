@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hydrotest.analysis.bottleneck.use import NEAR_CEILING, THROTTLED_MIN
 from hydrotest.analysis.demand.windows import Ceilings
@@ -54,15 +55,24 @@ def place_of(experiment: Experiment, spec: SparkPerf, has: Ceilings, speed: floa
     return Place(min(slots, spec.cores or slots), machines * has.cores, speed)
 
 
-def jobs_of(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], has: Mapping[str, Ceilings], index: int) -> list[Ran]:
+class Jobs(NamedTuple):
+    """What a run shows of Spark's tests."""
+
+    ran: Sequence[Ran] = ()
     """Of each workload and test that completed, alone: the run with the median time."""
+    unread: Mapping[str, str] = {}
+    """By workload: an event log that is not there, or lacks some of its completed tests."""
+
+
+def jobs_of(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], has: Mapping[str, Ceilings], index: int) -> Jobs:
+    """What a run shows of Spark's tests."""
     workloads = dict(experiment.workloads_of(SparkPerf))
-    return list(_jobs(folder, experiment, trials, workloads, has[SYSTEM], index)) if workloads and SYSTEM in has else []
+    return _jobs(folder, experiment, trials, workloads, has[SYSTEM], index) if workloads and SYSTEM in has else Jobs()
 
 
-def _jobs(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], workloads: Mapping[str, SparkPerf], has: Ceilings,
-          index: int) -> Iterator[Ran]:  # fmt: skip
+def _jobs(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], workloads: Mapping[str, SparkPerf], has: Ceilings, index: int) -> Jobs:
     logs: dict[str, EventLog] = {}
+    unread: dict[str, str] = {}
     found: dict[tuple[str, str], list[tuple[float, Group]]] = defaultdict(list)
     full: dict[str, bool] = {}
     for trial in trials:
@@ -79,6 +89,9 @@ def _jobs(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], wo
                 log = logs[load.event_log]
                 if one.group in log.groups:
                     found[load.workload, one.test].append((one.seconds, log.groups[one.group]))
+                else:
+                    unread[load.workload] = load.event_log
+    ran: list[Ran] = []
     for (workload, test), runs in found.items():
         spec = workloads[workload]
         place = place_of(experiment, spec, has)
@@ -88,17 +101,9 @@ def _jobs(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], wo
         middle = statistics.median_low(times)
         group = next(group for seconds, group in runs if seconds == middle)
         scatter = max(abs(math.log(one / middle)) for one in times)
-        yield Ran(
-            index,
-            workload,
-            spec,
-            test,
-            middle,
-            scatter,
-            place,
-            Relaid.of(group, middle, place, is_full=full[workload]),
-            group.total("spill_bytes") > 0,
-        )
+        relaid = Relaid.of(group, middle, place, is_full=full[workload])
+        ran.append(Ran(index, workload, spec, test, middle, scatter, place, relaid, group.total("spill_bytes") > 0))
+    return Jobs(ran, unread)
 
 
 def _is_full(folder: RunFolder, experiment: Experiment, trial: Trial, has: Ceilings) -> bool:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Self
 
+import numpy as np
 from pydantic import Field, ValidationError
 
 from hydrotest.errors import BadInputError
 from hydrotest.summary.base import Count, Number, Row
+
+
+JVM = "jvm"
+"""The kind of work that only machines with Java do."""
 
 
 class KindRate(Row):
@@ -20,6 +27,12 @@ class KindRate(Row):
     low: Number = Field(description="25th percentile of the slices.")
     high: Number = Field(description="75th percentile.")
     slices: Count = Field(description="How many there were.")
+
+    @classmethod
+    def of(cls, slices: Sequence[float]) -> Self:
+        """From the units a second of each slice."""
+        low, middle, high = (float(value) for value in np.quantile(slices, [0.25, 0.5, 0.75]))
+        return cls(per_s=middle, low=low, high=high, slices=len(slices))
 
 
 class Rating(Row):
@@ -49,12 +62,12 @@ class Compared(Row):
 
 
 def compared(here: Rating, there: Rating) -> Compared:
-    """Raises `BadInputError` if they were not measured with the same kinds of work."""
-    if set(here.rates) != set(there.rates):
+    """Raises `BadInputError` if they were not measured with the same kinds of work. That of a JVM is left out where one has no Java."""
+    if not set(here.rates) ^ set(there.rates) <= {JVM}:
         raise BadInputError(
             "the machines were measured with other kinds of work", f"Measure both with the same hydrotest: {here.version}, {there.version}."
         )
-    ratios = {name: own.per_s / there.rates[name].per_s for name, own in here.rates.items()}
+    ratios = {name: own.per_s / there.rates[name].per_s for name, own in here.rates.items() if name in there.rates}
     share = (here.parallel_cores / here.processors) / (there.parallel_cores / there.processors)
     mean = math.exp(fmean(math.log(ratio) for ratio in ratios.values()))
     return Compared(

@@ -12,12 +12,12 @@ from hydrotest.catalogue.cost import HOURS, Line, check_prices, check_region
 from hydrotest.errors import BadInputError
 from hydrotest.predict.answer import Refused, Why
 from hydrotest.predict.basis import Basis, basis_of, calibration
-from hydrotest.predict.carry import parts_of, rejected_of, with_room
+from hydrotest.predict.carry import lacking_of, parts_of, rejected_of, with_room
 from hydrotest.predict.change import Asked, asked
 from hydrotest.predict.costs import Moving, zone_lines
 from hydrotest.predict.gates import Gate, inseparable, is_cpu_bound_known, no_fit
 from hydrotest.predict.known import Known
-from hydrotest.predict.needs import Ask, on_same_hosts, sized_of
+from hydrotest.predict.needs import Ask, Sized, on_same_hosts, sized_of
 from hydrotest.predict.plan import Part, Plan, Rejected, Size, Turn
 from hydrotest.store import layout
 
@@ -42,6 +42,8 @@ def size(runs: Sequence[Known], ask: Ask) -> Size:
                     zones=ask.zones, refused=refused, looked_at=len(ask.machines), speed=ask.speed)  # fmt: skip
     _check(bases, ask)
     plans, rejected = _plans(bases, ask)
+    # Of those systems that nothing carries.
+    lacking = [] if plans else [one for sized in _alone(bases, ask) if next(parts_of(sized, ask), None) is None for one in lacking_of(sized, ask)]
     turns: list[Turn] = []
     for times in TURNS if plans else ():
         more, _ = _plans(bases, replace(ask, needs={name: rate * times for name, rate in ask.needs.items()}, top=1), with_rejected=False)
@@ -49,8 +51,7 @@ def size(runs: Sequence[Known], ask: Ask) -> Size:
         if not turns or turns[-1].machines != names:
             turns.append(Turn(times=times, machines=names, usd_h=more[0].usd_h if more else None))
     return Size(version=__version__, runs=[str(run.path) for run in runs], needs=dict(ask.needs), groups=read, headroom=ask.headroom, lost=ask.lost,
-                zones=ask.zones, plans=plans,
-                rejected=rejected, turns=turns, looked_at=len(ask.machines), speed=ask.speed)  # fmt: skip
+                zones=ask.zones, plans=plans, rejected=rejected, lacking=lacking, turns=turns, looked_at=len(ask.machines), speed=ask.speed)  # fmt: skip
 
 
 def cheapest(runs: Sequence[Known], ask: Ask) -> Plan | None:
@@ -115,9 +116,14 @@ def _check(bases: Sequence[Basis], ask: Ask) -> None:
     check_region(ask.machines, ask.wanted.region)
 
 
+def _alone(bases: Sequence[Basis], ask: Ask) -> list[Sized]:
+    """Each system on hosts of its own."""
+    systems = dict.fromkeys(one.system for one in bases)
+    return [sized_of([one for one in bases if one.system == name], ask) for name in systems]
+
+
 def _plans(bases: Sequence[Basis], ask: Ask, *, with_rejected: bool = True) -> tuple[list[Plan], list[Rejected]]:
-    systems = list(dict.fromkeys(one.system for one in bases))
-    alone = [sized_of([one for one in bases if one.system == name], ask) for name in systems]
+    alone = _alone(bases, ask)
     parts = [sorted(parts_of(one, ask), key=lambda part: part.usd_h)[: max(EACH, ask.top)] for one in alone]
     plans = [_plan(chosen, ask, is_shared=False) for chosen in itertools.product(*parts)] if len(parts) == 1 or all(parts) else []
     if ask.may_share and len(alone) > 1:

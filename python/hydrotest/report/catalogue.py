@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hydrotest.catalogue.machine import Machine, Price
 from hydrotest.report.table import NONE, Table
-from hydrotest.units import show_bytes
+from hydrotest.units import show_bytes, show_count
 
 
 def machines_sheet(machines: Sequence[Machine]) -> Table:
@@ -23,7 +23,7 @@ def machines_sheet(machines: Sequence[Machine]) -> Table:
         "3 years",
     ]
     return Table(
-        f"{len(machines)} types of machines",
+        f"{show_count(len(machines), 'type')} of machines",
         heads,
         [_row(one) for one in machines],
         lead=("type", "vCPUs", "memory", "link, sustained", "USD an hour"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from hydrotest.catalogue.cost import Cost, Costs, Line
+from hydrotest.catalogue.cost import TRAFFIC, Cost, Costs, Line, Uncounted
 from hydrotest.report.printing import print_sheet, print_text
 from hydrotest.report.table import NONE, Table
 from hydrotest.units import show_rate
 
 AT = {"safe": "that nearly all windows hold", "limit": "the limit", "load": "as asked for", "published": "published"}
+UNCOUNTED = {Uncounted.ZONE_TRAFFIC: TRAFFIC, Uncounted.ZONE_TRAFFIC_SUM: f"{TRAFFIC} in the sum (it is in what a million costs)", Uncounted.PEOPLE: "people",
+             Uncounted.LICENCES: "licences", Uncounted.SUPPORT: "support", Uncounted.BACKUPS: "backups", Uncounted.EGRESS: "egress to the internet"}  # fmt: skip
 
 
 def print_costs(answer: Costs, console: Console) -> None:
@@ -22,7 +24,9 @@ def print_costs(answer: Costs, console: Console) -> None:
         print_text(
             f"the run found {show_rate(limit)}/s as the limit of {name}: whether such machines carry more is for `hydrotest size`", console
         )
-    print_text(f"not in it: {', '.join(answer.not_in_it)}", console)
+    if answer.zones == 1 and answer.machines > 1:
+        print_text("all hosts are in one zone: --zones 3 counts the traffic between three, as `hydrotest size` does", console)
+    print_text(f"not in it: {', '.join(UNCOUNTED[one] for one in answer.not_in_it)}", console)
 
 
 def _print_cost(one: Cost, console: Console) -> None:

@@ -21,6 +21,7 @@ WORDS = {
     "checksum": "bytes under a CRC-32C",
     "compress": "bytes compressed with LZ4",
     "wake": "another thread woken, and back",
+    "jvm": "records made, kept in maps, and written, by a JVM",
 }
 
 
@@ -37,12 +38,14 @@ def print_rating(found: Rating, console: Console) -> None:
 def print_compared(found: Compared, console: Console) -> None:
     """How much faster, or slower."""
     rows = [
-        [name, show_short(own.per_s), show_short(found.there.rates[name].per_s), f"{found.ratios[name]:.3g}"]
-        for name, own in found.here.rates.items()
+        [name, show_short(found.here.rates[name].per_s), show_short(found.there.rates[name].per_s), f"{ratio:.3g}"]
+        for name, ratio in found.ratios.items()
     ]
     print_sheet(Table(f"{found.here.cpu_model} against {found.there.cpu_model}", ["kind", "this one", "the other", "times"], rows), console)
     span = f"from {found.low:.2f} to {found.high:.2f} by kind of work"
     console.print(
         Text.assemble((f"--speed {found.speed:.2f}", "bold"), f"  a processor against the other's, all at work; {span}"), highlight=False
     )
+    if set(found.here.rates) != set(found.there.rates):
+        print_text("without the JVM's kind of work, which only one of them was measured by", console)
     print_text("which of these kinds a system's work is like is not known: the range is what may be, not an error", console)

@@ -25,7 +25,7 @@ def print_size(found: Size, console: Console) -> None:
     read = {name: f", read by {show_count(round(count), 'group')}" for name, count in found.groups.items()}
     needs = ", ".join(f"{name} {show_rate(rate)}/s{read.get(name, '')}" for name, rate in found.needs.items())
     console.print(
-        Text.assemble((needs, "bold"), f"  and {found.headroom:.0%} more; {LOST[found.lost]}; {found.looked_at:,} types looked at"),
+        Text.assemble((needs, "bold"), f"  and {found.headroom:.0%} more; {LOST[found.lost]}; {show_count(found.looked_at, 'type')} looked at"),
         highlight=False,
     )
     for refused in found.refused:
@@ -35,8 +35,11 @@ def print_size(found: Size, console: Console) -> None:
     if found.plans:
         print_sheet(_plans_sheet(found), console)
     else:
-        print_text(f"none of {found.looked_at} types of machines carries it, at most {HOSTS_MAX} of them, or four times the hosts and cores that were "
+        print_text(f"none of {show_count(found.looked_at, 'type')} of machines carries it, at most {HOSTS_MAX} of them, or four times the hosts and cores that were "
                    "measured without --far", console)  # fmt: skip
+    if found.lacking:
+        rows = [[show_names(one.systems), reason_words(one.why), show_count(one.types, "type")] for one in found.lacking]
+        print_sheet(Table("What machines lack", ["system", "why not", "of"], rows), console)
     if found.rejected:
         print_sheet(_rejected_sheet(found.rejected), console)
     for turn in found.turns[1:]:

@@ -19,6 +19,8 @@ from hydrotest.errors import BadInputError
 SIZE_BYTES_MAX = 1 << 20
 DEPTH_MAX = 20
 NUMBER_CHARS_MAX = 30
+SHOWN_CHARS_MAX = 60
+"""Of a value that a message repeats."""
 NOT_YAML = "Look at this line and the one before: indent by spaces, close brackets, and put text with `:`, `{` or `[` into quotes."
 
 Path_ = tuple[str | int, ...]
@@ -152,3 +154,13 @@ def _scalar(node: ScalarNode) -> Any:
     if _INT.match(text):
         return int(text)
     return float(text) if _FLOAT.match(text) else text
+
+
+def shown(value: Any) -> str:
+    """A value of the file as messages repeat it: not longer than helps to find it."""
+    if value is None:
+        return "nothing"
+    text = repr(value)
+    if len(text) <= SHOWN_CHARS_MAX:
+        return text
+    return f"{text[: SHOWN_CHARS_MAX - 1]}…" if not isinstance(value, str) else f"{text[: SHOWN_CHARS_MAX - 2]}…{text[0]}"

@@ -15,13 +15,11 @@ from hydrotest.errors import BadInputError
 from hydrotest.spec.base import Model
 from hydrotest.spec.check import check_files, check_references, memory_needed
 from hydrotest.spec.fleet import with_hosts
-from hydrotest.spec.lines import Document, Path_, read_document
+from hydrotest.spec.lines import SHOWN_CHARS_MAX, Document, Path_, read_document, shown
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.parts import model_at, tags
 from hydrotest.spec.scale import scaled
 
-SHOWN_CHARS_MAX = 60
-"""Of a value that a message repeats."""
 _QUOTED = re.compile(r"'([^']*)'")
 """A value that a message repeats, or a part of it, such as an argument. What stands between two of them is none."""
 SHORT = "test"
@@ -104,16 +102,6 @@ def _words(detail: ErrorDetails, place: Path_, root: type[Model]) -> tuple[str, 
     if kind == "list_type":
         return f"{name} must be a list (given: {given})", "Write it in brackets: [one, another]."
     return f"{name}: {detail['msg'][0].lower()}{detail['msg'][1:]} (given: {given})", _meaning(detail, root)
-
-
-def shown(value: Any) -> str:
-    """A value of the file as messages repeat it: not longer than helps to find it."""
-    if value is None:
-        return "nothing"
-    text = repr(value)
-    if len(text) <= SHOWN_CHARS_MAX:
-        return text
-    return f"{text[: SHOWN_CHARS_MAX - 1]}…" if not isinstance(value, str) else f"{text[: SHOWN_CHARS_MAX - 2]}…{text[0]}"
 
 
 def _tag(detail: ErrorDetails) -> str:

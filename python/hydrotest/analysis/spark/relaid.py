@@ -1,14 +1,15 @@
 """A job on other slots, cores and data: the tasks of each stage, laid out anew.
 
-A stage takes as long as its tasks in the slots, or as its CPU time on the cores of the workers, whichever is longer, times what it took in
-truth over that when it was measured. What no stage accounts for is the driver's. After the monotasks of K. Ousterhout et al. (SOSP 2017),
+A stage takes as long as its tasks in the slots, as its CPU time on the cores of the workers, or as the driver needs to hand its tasks out one
+after the other, whichever is longest, times what it took in truth over that when it was measured. What no stage accounts for is the
+driver's. After the monotasks of K. Ousterhout et al. (SOSP 2017),
 from the times that Spark keeps of each task.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -50,18 +51,24 @@ class Part:
     """A stage of a job."""
 
     lengths: Values
-    """Seconds of each task with a core of its own, in the order of their launches."""
+    """Seconds of each task on a worker, with a core of its own, in the order of their launches."""
+    handed_s: float
+    """What the driver needs to hand out one task and to take its end. It does one at a time, and the slot waits for it."""
     cpu_s: float
     """CPU time of all tasks."""
     correction: float
     """What it took in truth over what its tasks and its CPU time say."""
 
-    def seconds(self, place: Place, size: Size) -> tuple[float, float]:
-        """By its tasks in the slots, and by its CPU time."""
-        lengths = self._grown(size) / place.speed
-        grown = float(lengths.sum() * place.speed / self.lengths.sum()) if self.lengths.sum() > 0 else 1.0
-        by_cores = self.cpu_s * grown / place.speed / place.cores
-        return self.correction * makespan(lengths.tolist(), place.slots), self.correction * by_cores
+    def seconds(self, place: Place, size: Size = Size()) -> Parts:
+        """As what takes it longest: the driver, the cores, or the slots."""
+        lengths = self._grown(size)
+        grown = float(lengths.sum() / self.lengths.sum()) if self.lengths.sum() > 0 else 1.0
+        by_slots = self.correction * makespan(((lengths + self.handed_s) / place.speed).tolist(), place.slots)
+        by_cores = self.correction * self.cpu_s * grown / place.speed / place.cores
+        by_driver = self.correction * self.handed_s * len(lengths) / place.speed
+        if by_slots >= max(by_cores, by_driver):
+            return Parts(0.0, 0.0, by_slots)
+        return Parts(0.0, by_cores, 0.0) if by_cores >= by_driver else Parts(by_driver, 0.0, 0.0)
 
     def _grown(self, size: Size) -> Values:
         """One task alone, as a result has, stays one. Of more or fewer tasks the lengths are distributed as they were."""
@@ -79,6 +86,7 @@ class Parts:
     """Seconds of a job by what makes it take so long."""
 
     driver_s: float
+    """Outside of stages, and of those that wait for it to hand out their tasks."""
     cores_s: float
     """Of stages whose CPU time fills the cores."""
     slots_s: float
@@ -109,26 +117,22 @@ class Relaid:
                 continue
             split, durations = tasks.derived(parts_of), tasks.figure(DURATION)
             cpu_s = float(or_zero(split["cpu"]).sum())
+            # The first tasks of a stage wait longer for the driver, and several at once for each other: in that time it was done with all.
+            handed_s = min(float(np.median(or_zero(split["scheduler"]))), share / len(tasks))
             if is_full:
                 # Whatever a task did but compute, and wait for the network, took as long as it did since it waited for a core.
                 lengths = or_zero(split["cpu"]) + or_zero(split["network wait"])
             elif cpu_s >= CONTENDED * place.cores * share:
-                lengths = durations - or_zero(split[OTHER])
+                lengths = durations - or_zero(split[OTHER]) - handed_s
             else:
-                lengths = durations
-            lengths = np.maximum(1e-4, lengths)
-            ideal = max(makespan(lengths.tolist(), place.slots), cpu_s / place.cores)
-            parts.append(Part(lengths, cpu_s, share / ideal))
+                lengths = durations - handed_s
+            part = Part(np.maximum(1e-4, lengths), handed_s, cpu_s, 1.0)
+            parts.append(replace(part, correction=share / part.seconds(place).seconds))
             in_stages += share
         return cls(parts, max(0.0, seconds - in_stages))
 
     def on(self, place: Place, size: Size = Size()) -> Parts:
         """What it takes there. With more tasks the driver has as much more to hand out."""
-        by_slots = by_cores = 0.0
-        for part in self.parts:
-            slots_s, cores_s = part.seconds(place, size)
-            if cores_s > slots_s:
-                by_cores += cores_s
-            else:
-                by_slots += slots_s
-        return Parts(self.driver_s * size.tasks / place.speed if size.tasks > 1 else self.driver_s / place.speed, by_cores, by_slots)
+        found = [part.seconds(place, size) for part in self.parts]
+        outside = self.driver_s * max(1.0, size.tasks) / place.speed
+        return Parts(outside + sum(one.driver_s for one in found), sum(one.cores_s for one in found), sum(one.slots_s for one in found))

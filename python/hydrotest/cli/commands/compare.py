@@ -57,6 +57,8 @@ def compare(runs: Sequence[Path], as_json: bool) -> int:
 
 def _compared(paths: Sequence[Path]) -> tuple[Run, dict[str, Comparison], Placed | None]:
     """The first run, and each comparison by the name of what is compared with it; of two groups, by the second's first."""
+    if len([path for path in paths if path != DELIMITER]) < 2:
+        raise BadInputError("there is nothing to compare", "Name two runs at least: `hydrotest compare RUN OTHER`.")
     groups = [list(group) for is_mark, group in groupby(paths, lambda path: path == DELIMITER) if not is_mark]
     if DELIMITER not in paths:
         base, *rest = (Run(*read_run(path)) for path in paths)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hydrotest import __version__, units
-from hydrotest.catalogue.cost import HOURS, NOT_IN_IT, TRAFFIC, Cost, Costs, Wanted, prices_of
+from hydrotest.catalogue.cost import HOURS, NEVER_COUNTED, Costs, Wanted, prices_of
 from hydrotest.catalogue.machine import TERMS
 from hydrotest.catalogue.machines import found, machines
 from hydrotest.catalogue.published_costs import published_costs
@@ -15,14 +15,13 @@ from hydrotest.cli.commands.catalogue import warn_of_age
 from hydrotest.cli.commands.predict import groups_of, loads
 from hydrotest.cli.output import out_console, print_json
 from hydrotest.errors import EXIT_DONE, BadInputError
-from hydrotest.predict.costs import Bill, beyond_limits, lacks_traffic, plan_cost, run_cost
+from hydrotest.predict.costs import Bill, Billed, plan_cost, run_cost
 from hydrotest.predict.needs import ZONES_MAX
 from hydrotest.report.cost import print_costs
 
 Value = TypeVar("Value")
 EVERY = "all"
 HOURS_MAX = 8_784.0
-TRAFFIC_OF_MILLIONS = f"{TRAFFIC} in the sum (it is in what a million costs)"
 EXAMPLE = (
     "Write e.g. `hydrotest cost RUN --type kafka=aws/m7i.xlarge`, `hydrotest cost plans.json` or `hydrotest cost --published packet-2016`."
 )
@@ -44,15 +43,13 @@ def cost(run: Path | None, plan: int, published: str | None, types: Sequence[str
         raise BadInputError(f"--zones {zones}: hosts are in one zone at least, and in {ZONES_MAX} at most", "Write e.g. --zones 3.")
     if not 0 < hours <= HOURS_MAX:
         raise BadInputError(f"--hours {hours:g}: so many hours are no month", f"Write e.g. --hours 730; a year has {HOURS_MAX:,.0f}.")
-    costs: list[Cost]
-    missing: list[str] = []
-    beyond: dict[str, float] = {}
+    billed: list[Billed]
     if published is not None:
         if types or disks or load is not None or groups is not None or own is not None or (term, zones, hours) != (Wanted().term, 1, HOURS):
             raise BadInputError(
                 "only --region goes with --published", "Leave the others out: published results have machines and hours of their own."
             )
-        costs = published_costs(None if published == EVERY else published, region)
+        billed = [Billed(one) for one in published_costs(None if published == EVERY else published, region)]
     elif has_plans:
         assert run is not None
         if (
@@ -65,23 +62,19 @@ def cost(run: Path | None, plan: int, published: str | None, types: Sequence[str
             or (term, zones) != (Wanted().term, 1)
         ):
             raise BadInputError("only --plan and --hours go with plans", "Leave the others out: `hydrotest size` has chosen by them.")
-        of_plan, has_traffic = plan_cost(run, plan, hours)
-        costs = [of_plan]
-        missing += [] if has_traffic else [TRAFFIC]
+        billed = [plan_cost(run, plan, hours)]
     else:
         assert run is not None
         there = machines(own)
         chosen = {name: found(value, there) for name, value in _pairs(types, "type", "kafka=aws/m7i.xlarge", str).items()}
         sizes = _pairs(disks, "disk", "kafka=500GB", lambda text: float(units.size_bytes(text)))
         bill = Bill(chosen, Wanted(region, term), sizes, loads(load), zones, hours, groups_of(groups))
-        costs = [run_cost(run, bill)]
-        if lacks_traffic(run, bill) or (zones > 1 and not costs[0].millions):
-            missing.append(TRAFFIC)
-        elif zones > 1 and not bill.loads:
-            missing.append(TRAFFIC_OF_MILLIONS)
-        beyond = beyond_limits(run, bill)
+        billed = [run_cost(run, bill)]
+    costs = [one.cost for one in billed]
+    uncounted = [one.uncounted for one in billed if one.uncounted is not None]
+    beyond = {name: limit for one in billed for name, limit in one.beyond.items()}
     count = sum(round(line.count) for one in costs for line in one.lines if line.unit == "machine")
-    answer = Costs(version=__version__, costs=costs, not_in_it=[*missing, *NOT_IN_IT], machines=count, beyond=beyond)
+    answer = Costs(version=__version__, costs=costs, not_in_it=[*uncounted, *NEVER_COUNTED], machines=count, zones=None if has_plans or run is None else zones, beyond=beyond)
     if as_json:
         print_json(answer.written())
     else:

@@ -13,6 +13,7 @@ from hydrotest.hosts.inventories.fleet import Imported, fleet_text, left_out
 from hydrotest.hosts.inventories.ssh_config import from_ssh_config
 from hydrotest.hosts.inventories.tofu import from_tofu
 from hydrotest.store.folder import write_whole
+from hydrotest.units import show_count
 
 EXAMPLE = "hydrotest hosts import --ssh 'kafka-*' --out fleet.yaml"
 
@@ -37,7 +38,7 @@ def import_hosts(
         print(text, end="")
     else:
         write_whole(out, text)
-        print(f"wrote {out}: {len(hosts)} hosts from {source}")
+        print(f"wrote {out}: {show_count(len(hosts), 'host')} from {source}")
         print(f"next: look it over, then `hydrotest check EXPERIMENT --hosts {out}`")
     for key, names in dropped.items():
         hint = "Give it to ssh: in ~/.ssh/config." if key.startswith("ansible_") else "If it matters, write it into the file by hand."

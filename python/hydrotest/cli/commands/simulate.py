@@ -48,10 +48,7 @@ def simulate(file: Path, model: list[Path], duration: str | None, seeds: int | N
     names = [scenario.model] if isinstance(scenario.model, str) else scenario.model
     folders = model or [file.parent / name for name in names]
     runs = [read_known(path, index, with_jobs=False) for index, path in enumerate(folders)]
-    try:
-        all_ = prepared(scenario, runs, machines(own), file.parent)
-    except BadInputError as error:
-        raise error if error.file is not None else BadInputError(error.message, error.hint, file=document.file) from error
+    all_ = prepared(scenario, runs, machines(own), document)
     if all_.machines and (region is not None or term != Wanted().term):
         check_prices(list(all_.machines.values()), Wanted(region, term))
     found, series = simulated(

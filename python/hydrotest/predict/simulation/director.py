@@ -56,7 +56,7 @@ class Director:
         self._rolling: list[tuple[list[int], float, int | None]] = []
         self._missed: dict[str, bool] = {}
         self._busy_since: float | None = None
-        self._bends = sorted({at for load in self.scenario.load.values() for at in bends_of(load, all_.folder)})
+        self._bends = sorted({at for load in self.scenario.load.values() for at in bends_of(load, all_.document.file.parent)})
         random = np.random.default_rng((seed, 1 << 20))
         for event in self.scenario.events:
             self._plan(event, random)

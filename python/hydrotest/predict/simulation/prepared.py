@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from hydrotest.catalogue.machine import Machine
 from hydrotest.catalogue.machines import found as machine_named
@@ -17,8 +16,10 @@ from hydrotest.predict.gates import inseparable, no_fit
 from hydrotest.predict.known import Known
 from hydrotest.predict.simulation.fleet import group_has
 from hydrotest.predict.simulation.scenario import Scenario, most_hosts
+from hydrotest.spec.lines import Document, Path_
 from hydrotest.spec.system import System
 from hydrotest.store import layout
+from hydrotest.units import show_count
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class Prepared:
     """A scenario with what its runs say of it."""
 
     scenario: Scenario
-    folder: Path
-    """Traces are relative to it."""
+    document: Document
+    """Its file, to whose folder traces are relative."""
     runs: Sequence[Known]
     bases: Mapping[str, Basis]
     machines: Mapping[str, Machine]
@@ -45,63 +46,90 @@ class Prepared:
         applied = basis.applied.on(hosts)
         gate = inseparable(basis.body, applied.work(rate, is_closed=False).drivers)
         if gate is not None and not self.scenario.far:
-            raise BadInputError(f"the run does not show what {rate:,.0f} operations/s of {name} take of {hosts} hosts: it does not separate {', '.join(gate.about)}",
-                                "Measure more with `calibrate` (`hydrotest predict` offers it), or write `far: true`: the answer is then an assumption.")  # fmt: skip
+            raise _wrong(self.document, ("load", name), f"the run does not show what {rate:,.0f} operations/s of {name} take of {show_count(hosts, 'host')}: "
+                         f"it does not separate {', '.join(gate.about)}",
+                         "Measure more with `calibrate` (`hydrotest predict` offers it), or write `far: true`: the answer is then an assumption.")  # fmt: skip
 
 
-def prepared(scenario: Scenario, runs: Sequence[Known], there: Mapping[str, Machine], folder: Path) -> Prepared:
-    """Raises `BadInputError` where the runs do not know what the scenario names."""
-    now = asked(runs[0].experiment, runs[0].text, [], runs[0].path / layout.EXPERIMENT,
-                groups={name: float(load.groups) for name, load in scenario.load.items() if load.groups})  # fmt: skip
+def _wrong(document: Document, place: Path_, message: str, hint: str | None) -> BadInputError:
+    return BadInputError(message, hint, file=document.file, line=document.line(place))
+
+
+def prepared(scenario: Scenario, runs: Sequence[Known], there: Mapping[str, Machine], document: Document) -> Prepared:
+    """Raises `BadInputError`, with the line of the scenario, where the runs do not know what it names."""
+
+    def wrong(place: Path_, message: str, hint: str | None) -> BadInputError:
+        return _wrong(document, place, message, hint)
+
+    systems, workloads = runs[0].experiment.systems.present(), runs[0].experiment.workloads
+    for name in scenario.systems:
+        if name not in systems:
+            raise wrong(("systems", name), f"the run has no system {name}", f"It has {', '.join(systems)}.")
+    for name in scenario.load:
+        if name not in workloads:
+            raise wrong(("load", name), f"load {name}: the run has no such workload", f"It has {', '.join(workloads)}.")
+    groups = {name: float(load.groups) for name, load in scenario.load.items() if load.groups}
+    try:
+        now = asked(runs[0].experiment, runs[0].text, [], runs[0].path / layout.EXPERIMENT, groups=groups)
+    except BadInputError as error:
+        # Nothing else of it is asked: a workload that nobody reads has groups.
+        raise wrong(("load", next(iter(groups), ""), "groups"), error.message, error.hint) from error
     bases = {}
     for name in scenario.load:
-        if name not in now.experiment.workloads:
-            raise BadInputError(f"load {name}: the run has no such workload", f"It has {', '.join(now.experiment.workloads)}.")
         basis = basis_of(runs, now, name)
         if not isinstance(basis, Basis):
-            raise BadInputError(
-                f"of {name} the run says nothing: {basis.why} ({', '.join(basis.about)})", "`hydrotest predict` says what would show it."
-            )
+            why = f"of {name} the run says nothing: {basis.why} ({', '.join(basis.about)})"
+            raise wrong(("load", name), why, "`hydrotest predict` says what would show it.")
         if (gate := no_fit(basis.body, basis.system)) is not None:
-            raise BadInputError(f"of {name} the run says nothing: {gate.why}", "`hydrotest predict` says what would show it.")
+            raise wrong(("load", name), f"of {name} the run says nothing: {gate.why}", "`hydrotest predict` says what would show it.")
         if basis.system not in scenario.systems:
-            raise BadInputError(
-                f"{name} is a load of {basis.system}, which is on no hosts", f"Write `systems: {{{basis.system}: {{on: …}}}}`."
-            )
+            message = f"{name} is a load of {basis.system}, which is on no hosts"
+            raise wrong(("load", name), message, f"Write `systems: {{{basis.system}: {{on: …}}}}`.")
         bases[name] = basis
     unused = [name for name in scenario.systems if all(basis.system != name for basis in bases.values())]
     if unused:
-        raise BadInputError(f"no load of the scenario is one of {unused[0]}", "Leave the system out, or add a load.")
-    machines = {name: machine_named(group.type, there) for name, group in scenario.hosts.items() if group.type is not None}
-    for name, machine in machines.items():
-        if machine.vcpus is None:
-            raise BadInputError(f"{machine.full_name}: its vCPUs are not known", f"Write `cores` for {name}, or add it to machines.yaml.")
+        raise wrong(("systems", unused[0]), f"no load of the scenario is one of {unused[0]}", "Leave the system out, or add a load.")
+    machines: dict[str, Machine] = {}
+    for name, group in scenario.hosts.items():
+        if group.type is not None:
+            try:
+                machines[name] = machine_named(group.type, there)
+            except BadInputError as error:
+                raise wrong(("hosts", name, "type"), error.message, error.hint) from error
+            if machines[name].vcpus is None:
+                message = f"{machines[name].full_name}: its vCPUs are not known"
+                raise wrong(("hosts", name, "type"), message, f"Write `cores` for {name}, or add it to machines.yaml.")
+            sustained = machines[name].link_bit_s
+            if group.burst is not None and sustained is not None and group.burst.network <= sustained:
+                message = f"a burst goes beyond what the link of {machines[name].full_name} sustains, which is {sustained / 1e6:,.0f} Mbit/s"
+                raise wrong(("hosts", name, "burst"), message, "Write a faster one.")
     for name, simulated in scenario.systems.items():
         if simulated.compaction is not None:
-            _check_compaction(name, now.experiment.systems.present()[name], is_given=simulated.compaction.speed is not None)
+            flaw = _flaw_of_compaction(name, systems[name], is_given=simulated.compaction.speed is not None)
+            if flaw is not None:
+                raise wrong(("systems", name, "compaction"), *flaw)
     found = Prepared(
         scenario,
-        folder,
+        document,
         runs,
         bases,
         machines,
-        {name: _takeover_s(system, name) for name, system in now.experiment.systems.present().items()},
+        {name: _takeover_s(system, name) for name, system in systems.items()},
     )
     _check_reach(found)
     return found
 
 
-def _check_compaction(name: str, system: System, *, is_given: bool) -> None:
-    """Raises `BadInputError` for a system that rewrites nothing, or that the run lets rewrite at a speed of its own."""
+def _flaw_of_compaction(name: str, system: System, *, is_given: bool) -> tuple[str, str] | None:
+    """Of a system that rewrites nothing, or that the run lets rewrite at a speed of its own: what is wrong, and what to write."""
     kind = SYSTEMS[name]
     if kind.rewrites_b_s is None:
-        raise BadInputError(f"{name} rewrites nothing of what it has written", "Leave `compaction` out.")
+        return f"{name} rewrites nothing of what it has written", "Leave `compaction` out."
     set_to = getattr(system, "config", {}).get(kind.rewrites_setting)
-    if set_to is not None and not is_given:
-        raise BadInputError(
-            f"the run sets {kind.rewrites_setting} of {name} to {set_to}",
-            "Write it into the scenario in MB/s, e.g. `compaction: {speed: 67 MB/s, …}` for 64 MiB/s.",
-        )
+    if set_to is None or is_given:
+        return None
+    return (f"the run sets {kind.rewrites_setting} of {name} to {set_to}",
+            "Write it into the scenario in MB/s, e.g. `compaction: {speed: 67 MB/s, …}` for 64 MiB/s.")  # fmt: skip
 
 
 def _takeover_s(system: System, name: str) -> float:
@@ -118,11 +146,13 @@ def _check_reach(all_: Prepared) -> None:
         measured = max(point.seen.has.cores for basis in bases for point in basis.body.points)
         had = max(point.source.hosts for basis in bases for point in basis.body.points)
         cores = all_.has(system.on, bases[0])["cores"][1]
-        for what, reach in (("cores", cores / measured), ("hosts", most_hosts(all_.scenario, system.on) / had)):
+        group = all_.scenario.hosts[system.on]
+        given = "type" if group.type is not None else "cores"
+        for what, key, reach in (("cores", given, cores / measured), ("hosts", "count", most_hosts(all_.scenario, system.on) / had)):
+            place = ("hosts", system.on, key)
             if reach > REFUSED * WITHIN and not all_.scenario.far:
-                raise BadInputError(f"{system.on} has {reach:.1f} times the {what} that {name} was measured on", "How a system grows so far is not known. "
-                                    "Measure a larger one, or write `far: true`: the answer is then an assumption.")  # fmt: skip
+                raise _wrong(all_.document, place, f"{system.on} has {reach:.1f} times the {what} that {name} was measured on", "How a system grows so far is "
+                             "not known. Measure a larger one, or write `far: true`: the answer is then an assumption.")  # fmt: skip
             if reach < 1 / (REFUSED * WITHIN) and what == "cores":
-                raise BadInputError(
-                    f"{system.on} has {1 / reach:.1f} times fewer cores than {name} was measured on", "Measure a smaller one."
-                )
+                message = f"{system.on} has {1 / reach:.1f} times fewer cores than {name} was measured on"
+                raise _wrong(all_.document, place, message, "Measure a smaller one.")

@@ -12,6 +12,7 @@ from hydrotest.predict.simulation.outcome import Simulated, What, behind_column
 from hydrotest.report.figures.alone import page_of
 from hydrotest.report.figures.theme import FAILED, HELD, PALETTE, QUIET, data, thinned
 from hydrotest.report.simulation import WORDS, moment
+from hydrotest.units import show_count
 
 if TYPE_CHECKING:
     import altair as alt
@@ -46,7 +47,7 @@ def course_page(found: Simulated, series: pl.DataFrame) -> str:
     )
     panels = [alt.layer(_lines(frame, columns, x, title, form), rules).properties(width=WIDTH, height=HEIGHT, title=head)
               for head, title, columns, form in _panels(found, frame)]  # fmt: skip
-    chart = alt.vconcat(*panels, title=f"{found.name}: {found.hosts} hosts").resolve_scale(color="independent", x="shared")
+    chart = alt.vconcat(*panels, title=f"{found.name}: {show_count(found.hosts, 'host')}").resolve_scale(color="independent", x="shared")
     return page_of(chart)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hydrotest.predict.answer import NoLatency, Refused, Twice, Why
 from hydrotest.predict.plan import Reason
-from hydrotest.units import show_bytes, show_duration, show_names
+from hydrotest.units import show_bytes, show_count, show_duration, show_names
 
 RESOURCES = {"cpu": "CPU", "network": "link", "disk": "disk"}
 
@@ -40,6 +40,8 @@ def refused_words(refused: Refused) -> str:
             return f"the rows of {about} would not fit into memory as they did when it was measured"
         case Why.SHARED:
             return f"parts of {about} share machines with each other or with its source, so that no reading shows what each needs"
+        case Why.LOG:
+            return f"the event log {about} is not there, or was cut before these tests: restore it, or run them again"
         case Why.NO_LIMIT:
             return f"the limit of {about} at an objective on its latency was not measured: an `isolated` test does"
 
@@ -68,7 +70,7 @@ def no_latency_words(why: NoLatency) -> str:
 def twice_words(twice: Twice) -> str:
     """What twice the limit takes."""
     parts = [
-        *([] if twice.hosts is None else [f"{twice.hosts} hosts like these"]),
+        *([] if twice.hosts is None else [f"{show_count(twice.hosts, 'host')} like these"]),
         *([] if twice.cores is None else [f"{twice.cores:.2g} times the cores of each"]),
     ]
     return " or ".join(parts) or "neither four times the hosts nor four times the cores carry it"
