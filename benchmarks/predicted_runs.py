@@ -4,7 +4,7 @@ Each group is a run that calibrates, questions that `hydrotest predict` answers 
 against the answer. Answers are written with their SHA-256 before the second run begins. Needs root. Resumable: what is in OUT is not
 repeated. Prints the tables of RESULTS.md.
 
-    python benchmarks/predicted_runs.py [--groups broker,node,job,shared,pipeline] [--out DIR] [--errors FILE]
+    python benchmarks/predicted_runs.py [--groups broker,node,job,jobs,shared,pipeline] [--out DIR] [--errors FILE]
 """
 
 from __future__ import annotations

@@ -347,7 +347,8 @@ def test_a_price_of_the_future_is_refused(tmp_path: Path) -> None:
     ("- {provider: own, name: a}\n- provider: own\n  name: b\n  vcpu: 2\n", 4), ("- provider: own\n  name: b\n  vcpus: many\n", 3),
     ("- {provider: own, name: a}\n- {provider: own, name: a}\n", 2), ("- {provider: own, name: a}\n- {name: b}\n", 2),
     ("- provider: own\n  name: a\n  prices:\n    - {term: on-demand, usd_h: 1}\n    - {term: weekly, usd_h: 1}\n", 5),
-    ("- provider: own\n  name: a\n  family: 7\n", 3), ("- provider: own\n  name: a\n  name: b\n", 3), ("", 1), ("machines: []\n", 1),
+    ("- provider: own\n  name: a\n  family: 7\n", 3), ("- provider: own\n  name: a\n  is_burstable: no\n", 3), ("# none yet\n", 1),
+    ("- provider: own\n  name: a\n  name: b\n", 3), ("", 1), ("machines: []\n", 1),
 ])  # fmt: skip
 def test_what_is_wrong_in_a_file_of_machines_is_named_with_its_line(rows: str, line: int, tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_text(rows)

@@ -335,5 +335,10 @@ def test_where_nothing_carries_it_what_machines_lack_is_counted() -> None:
     slow = machine("slow", 1, 0.1, gbit_s=0.0001)
     found = size([run], Ask({"large": 1e7}, [small, dear, slow, machine("one", 1, 0.1), machine("two", 2, 0.2)], lost="none"))
     assert found.plans == []
-    assert {(one.why, one.types) for one in found.lacking} == {(Reason.MEMORY, 1), (Reason.NO_PRICE, 1), (Reason.NETWORK, 1), (Reason.CPU, 2)}
+    assert {(one.why, one.types) for one in found.lacking} == {
+        (Reason.MEMORY, 1),
+        (Reason.NO_PRICE, 1),
+        (Reason.NETWORK, 1),
+        (Reason.CPU, 2),
+    }
     assert not size([run], Ask({"large": 1e4}, CARRIERS, lost="none")).lacking

@@ -15,7 +15,8 @@ from hydrotest.spec.check import check_memory, memory_needed
 from hydrotest.spec.distribution import Distribution, parse_keys, parse_sizes
 from hydrotest.spec.hosts import LocalHost
 from hydrotest.spec.kafka import Kafka
-from hydrotest.spec.load import SHOWN_CHARS_MAX, load_experiment
+from hydrotest.spec.lines import SHOWN_CHARS_MAX
+from hydrotest.spec.load import load_experiment
 from hydrotest.spec.maker import Maker, parse_maker
 from hydrotest.spec.models import Systems
 from hydrotest.spec.parts import every_model, tags

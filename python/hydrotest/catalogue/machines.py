@@ -48,12 +48,16 @@ def read_own(path: Path) -> dict[str, Machine]:
         raise BadInputError(f"the file cannot be read: {error.strerror}", "Name a file of machines.", file=path) from error
     except UnicodeDecodeError as error:
         raise BadInputError("the file is no text", "Name a file of machines.", file=path) from error
-    # A file without machines is no YAML that has a value.
-    document = parse_document(text, path) if text.strip() else Document(path, None, {})
+    # What has no value, not even a list without machines, is no document.
+    is_empty = all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines())
+    document = Document(path, None, {}) if is_empty else parse_document(text, path)
     rows = document.value
     if not isinstance(rows, list):
         raise BadInputError(
-            "the file is no list of machines", "Write `- {provider: own, name: large, vcpus: 16, memory_bytes: 64000000000}`.", file=path, line=1
+            "the file is no list of machines",
+            "Write `- {provider: own, name: large, vcpus: 16, memory_bytes: 64000000000}`.",
+            file=path,
+            line=1,
         )
     found: dict[str, Machine] = {}
     for index, row in enumerate(rows):
@@ -76,11 +80,15 @@ def _own_row(row: Any, index: int, document: Document) -> Machine:
     for key, value in row.items():
         if key not in NAMES:
             near = get_close_matches(key, NAMES, 1)
-            raise wrong(f"machine {name}: there is no key {key}", f"Did you mean {near[0]}?" if near else f"Keys are {', '.join(NAMES)}.", key)
+            raise wrong(
+                f"machine {name}: there is no key {key}", f"Did you mean {near[0]}?" if near else f"Keys are {', '.join(NAMES)}.", key
+            )
         if key not in TEXTS and not _is_amount(value):
             raise wrong(f"machine {name}: {key} is no amount above 0: {shown(value)}", "Write a number.", key)
         if key in WORDS and not isinstance(value, str | None):
             raise wrong(f"machine {name}: {key} is no word: {shown(value)}", "Put it into quotes.", key)
+        if key == "is_burstable" and not isinstance(value, bool | None):
+            raise wrong(f"machine {name}: {key} is neither true nor false: {shown(value)}", "Write true or false.", key)
     if not isinstance(row.get("prices") or [], list):
         raise wrong(f"machine {name}: its prices are no list", "Write `prices: [{term: on-demand, usd_h: 0.4}]`.", "prices")
 
@@ -94,12 +102,20 @@ def _own_row(row: Any, index: int, document: Document) -> Machine:
         return found
 
     def price(value: Any, number: int) -> Price:
-        if not isinstance(value, dict) or value.get("term") not in TERMS or not _is_amount(value.get("usd_h")) or value.get("usd_h") is None:
+        if (
+            not isinstance(value, dict)
+            or value.get("term") not in TERMS
+            or not _is_amount(value.get("usd_h"))
+            or value.get("usd_h") is None
+        ):
             example = "Write e.g. `{region: here, term: on-demand, usd_h: 0.4, as_of: 2026-11-01}`."
             raise wrong(f"machine {name}: {shown(value)} is no price", example, "prices", number)
+        if not isinstance(value.get("is_derived", False), bool):
+            what = f"machine {name}: is_derived is neither true nor false: {shown(value['is_derived'])}"
+            raise wrong(what, "Write true or false.", "prices", number, "is_derived")
         as_of = dated(value.get("as_of"), "prices", number, "as_of")
         region, source = str(value.get("region") or ""), str(value.get("source") or "own")
-        return Price(region, value["term"], float(value["usd_h"]), as_of, source, bool(value.get("is_derived", False)))
+        return Price(region, value["term"], float(value["usd_h"]), as_of, source, value.get("is_derived", False))
 
     prices = tuple(price(one, number) for number, one in enumerate(row.get("prices") or ()))
     has = {key: value for key, value in row.items() if key not in ("prices", "as_of")}

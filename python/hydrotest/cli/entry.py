@@ -54,11 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _misused(error: CycloptsError) -> BadInputError:
     """A command line that is none. What has no option is called as its place in the usage is."""
     argument = error.argument if isinstance(error, MissingArgumentError) else None
-    if argument is None or not error.command_chain:
-        return BadInputError(str(error), "See `hydrotest --help`.")
-    if argument.field_info.kind is not argument.field_info.POSITIONAL_OR_KEYWORD:
-        # A dash begins an option, also where a number is meant.
-        return BadInputError(str(error), f"See `hydrotest --help`. What begins with a dash is written with an equals sign: {argument.name}=-5.")
+    if argument is None or not error.command_chain or argument.field_info.kind is not argument.field_info.POSITIONAL_OR_KEYWORD:
+        given = error.keyword if isinstance(error, MissingArgumentError) else None
+        # What begins with a dash and is no number, such as -5d, is taken for an option.
+        dash = "" if given is None else f" A value that begins with a dash is written with an equals sign: {given}=-5d."
+        return BadInputError(str(error), f"See `hydrotest --help`.{dash}")
     command, name = " ".join(error.command_chain), argument.name.lstrip("-").upper()
     return BadInputError(f"{command}: {name} is missing", f"See `hydrotest {command} --help`.")
 

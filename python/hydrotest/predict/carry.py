@@ -170,12 +170,15 @@ def _lacks(machine: Machine, sized: Sized, ask: Ask) -> Reason:
     """Of a machine that does not carry it at any number: without which it would, else of what it has least at the largest number."""
     if (reason := _reason(machine, sized, ask)) is not None:
         return reason
-    alone = next((one for one in (*RESOURCES, "data", "law", "hosts") if _fewest(machine, sized, ask, ignored=one) is not None), None)
+    alone = next(
+        (one for one in ("hosts", "law", "data", "memory", *RESOURCES) if _fewest(machine, sized, ask, ignored=one) is not None), None
+    )
     if alone is not None:
         return Reason(alone)
     most = HOSTS_MAX if ask.may_be_far else max(1, min(HOSTS_MAX, int(REFUSED * sized.hosts_measured)))
     has = _has(machine, sized.full)
-    return Reason(max(RESOURCES, key=lambda resource: float(sized.needs.of(resource)[most - 1]) / (has[resource] or math.inf)))
+    use = {resource: float(sized.needs.of(resource)[most - 1]) / has[resource] if has[resource] else math.inf for resource in RESOURCES}
+    return Reason(max(use, key=lambda resource: use[resource]))
 
 
 def _if_cheaper(machine: Machine, count: int | None, reason: Reason, sized: Sized, ask: Ask, best: float) -> Iterator[Rejected]:

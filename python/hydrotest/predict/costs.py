@@ -74,7 +74,9 @@ def run_cost(path: Path, bill: Bill) -> Billed:
     if unknown or lacking:
         wrong = [*([f"the run has no system {', '.join(unknown)}"] if unknown else []),
                  *([f"of {', '.join(lacking)} no type of machine is named"] if lacking else [])]  # fmt: skip
-        raise BadInputError("; ".join(wrong), f"It has {', '.join(systems)}: write e.g. --type {next(iter(lacking or systems))}=aws/m7i.xlarge.")
+        raise BadInputError(
+            "; ".join(wrong), f"It has {', '.join(systems)}: write e.g. --type {next(iter(lacking or systems))}=aws/m7i.xlarge."
+        )
     lines = [machine_line(machine, count, bill.wanted) for machine, count in _machines(experiment, bill)]
     for name, size in bill.disks.items():
         lines += disk_lines(bill.types[name].provider, size, len(systems[name].hosts), hours=bill.hours, region=bill.wanted.region)
@@ -91,7 +93,12 @@ def run_cost(path: Path, bill: Bill) -> Billed:
     cost = cost_of(experiment.name, lines, rates, bill.hours)
     if bill.zones < 2:
         return Billed(cost)
-    return Billed(cost, Uncounted.ZONE_TRAFFIC if not cost.millions or _lacks_traffic(experiment, bill, [one[0] for one in found]) else Uncounted.ZONE_TRAFFIC_SUM)
+    return Billed(
+        cost,
+        Uncounted.ZONE_TRAFFIC
+        if not cost.millions or _lacks_traffic(experiment, bill, [one[0] for one in found])
+        else Uncounted.ZONE_TRAFFIC_SUM,
+    )
 
 
 def plan_cost(path: Path, number: int, hours: float = HOURS) -> Billed:

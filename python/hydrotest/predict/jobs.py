@@ -20,8 +20,9 @@ from hydrotest.spec.spark import Spark, SparkPerf
 
 ERROR_MIN = 0.05
 """Two runs of a test that are alike differ by that."""
-STEP_MIN, POWER_MAX = 0.05, 1.0
-"""Of a number's logarithm: less is no other number. No job takes more than the square of what more data should take."""
+POWER_SD, POWER_MAX = 0.5, 1.0
+"""Of the powers in which jobs grow beyond the law: as they are expected, and at most. More than the square of what more data should take no
+job takes."""
 SLOTS, CORES_OF_WORKERS = f"{SYSTEM}.slots", f"{SYSTEM}.worker_cores"
 NUMBERS = frozenset({"scale_factor", "data_scale", "cores"})
 """Settings of a workload that may be others; `tests` are looked at one by one."""
@@ -36,10 +37,10 @@ def job_answers(runs: Sequence[Known], now: Asked, name: str, speed: float, is_s
     def refused(why: Why, about: Sequence[str], reach: float | None = None) -> Refused:
         return Refused(workload=name, system=SYSTEM, why=why, about=list(about), reach=reach, experiment=calibration(now, name))
 
-    unread = [run.unread_logs[name] for run in runs if name in run.unread_logs]
+    unread = {test: log for run in runs for (workload, test), log in run.unread_logs.items() if workload == name}
     with_it = [run for run in runs if run.jobs and run.machines == runs[0].machines]
     if not with_it:
-        return [refused(Why.LOG, unread) if unread else refused(Why.TOO_FEW, [name])]
+        return [refused(Why.LOG, list(dict.fromkeys(unread.values()))) if unread else refused(Why.TOO_FEW, [name])]
     keys = min((_changed(run, now) for run in with_it), key=len)
     if keys:
         return [refused(Why.SETTING, [f"{SYSTEM}.{key}" for key in keys])]
@@ -58,8 +59,8 @@ def job_answers(runs: Sequence[Known], now: Asked, name: str, speed: float, is_s
             keys = min(
                 ([key for key, value in _fixed(spec).items() if _fixed(one.spec).get(key) != value] for one in ran), key=len, default=[]
             )
-            if unread and not keys:
-                out.append(refused(Why.LOG, unread))
+            if test in unread and not keys:
+                out.append(refused(Why.LOG, [unread[test]]))
             else:
                 out.append(refused(Why.SETTING if keys else Why.TOO_FEW, [f"{name}.{key}" for key in keys] or [f"{name}: {test}"]))
             continue
@@ -132,11 +133,11 @@ class Law:
 
     def __init__(self, base: Ran, ran: Sequence[Ran]) -> None:
         self._base = base
-        others = [one for one in ran if max(map(abs, self._steps(one.spec, one.place))) > STEP_MIN]
-        steps = np.array([self._steps(one.spec, one.place) for one in others]).reshape(-1, 4)
-        beyond = [math.log(one.seconds / self._laid(one.spec, one.place).seconds) for one in others]
-        # The least squares of as few numbers as were varied: what was not varied keeps the power 0.
-        self._powers = np.clip(np.linalg.pinv(steps) @ np.array(beyond), -POWER_MAX, POWER_MAX)
+        steps = np.array([self._steps(one.spec, one.place) for one in ran])
+        beyond = np.array([math.log(one.seconds / self._laid(one.spec, one.place).seconds) for one in ran])
+        # Least squares with a prior (ridge regression): what was not varied keeps the power 0, what hardly was stays near it.
+        powers = np.linalg.solve(steps.T @ steps + (ERROR_MIN / POWER_SD) ** 2 * np.eye(steps.shape[1]), steps.T @ beyond)
+        self._powers = np.clip(powers, -POWER_MAX, POWER_MAX)
 
     def on(self, spec: SparkPerf, place: Place) -> Parts:
         """What it takes there."""

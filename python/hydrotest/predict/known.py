@@ -48,8 +48,8 @@ class Known:
     """Share of their limits that workloads of its `combined` test had at once, where that was measured."""
     together: tuple[str, ...] = ()
     """These workloads."""
-    unread_logs: Mapping[str, str] = field(default_factory=dict)
-    """By workload of Spark: an event log that is not there, or lacks some of its completed tests."""
+    unread_logs: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """By workload and test of Spark: an event log that is not there, or does not have all of that test."""
 
 
 @each_read_once()
@@ -70,7 +70,9 @@ def read_known(path: Path, index: int = 0, *, with_jobs: bool = True) -> Known:
     jobs = jobs_of(folder, experiment, trials, has, index) if with_jobs else Jobs()
     found = read_found(folder)
     # Bounds are no limits.
-    limits = {one.workload: one.limit for one in found.limits if one.tenancy == "isolated" and one.limit and not one.at_least and one.has_latency}
+    limits = {
+        one.workload: one.limit for one in found.limits if one.tenancy == "isolated" and one.limit and not one.at_least and one.has_latency
+    }
     point = found.safe_working_point
     share, together = (None, ()) if point is None or point.at_least else (point.fraction, tuple(point.rates))
     pipes_have = has_of(folder, experiment)

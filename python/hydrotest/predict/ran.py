@@ -14,7 +14,7 @@ from hydrotest.analysis.demand.windows import Ceilings
 from hydrotest.analysis.resources.rates import trial_host_rates
 from hydrotest.analysis.spark.event_log import EventLog, read_event_log
 from hydrotest.analysis.spark.relaid import Place, Relaid
-from hydrotest.analysis.spark.tasks import Group
+from hydrotest.analysis.spark.tasks import Group, doubt_of
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.spark import Spark, SparkPerf
 from hydrotest.store.folder import RunFolder
@@ -60,8 +60,8 @@ class Jobs(NamedTuple):
 
     ran: Sequence[Ran] = ()
     """Of each workload and test that completed, alone: the run with the median time."""
-    unread: Mapping[str, str] = {}
-    """By workload: an event log that is not there, or lacks some of its completed tests."""
+    unread: Mapping[tuple[str, str], str] = {}
+    """By workload and test: an event log that is not there, or does not have all of that test."""
 
 
 def jobs_of(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], has: Mapping[str, Ceilings], index: int) -> Jobs:
@@ -70,9 +70,11 @@ def jobs_of(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], 
     return _jobs(folder, experiment, trials, workloads, has[SYSTEM], index) if workloads and SYSTEM in has else Jobs()
 
 
-def _jobs(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], workloads: Mapping[str, SparkPerf], has: Ceilings, index: int) -> Jobs:
+def _jobs(
+    folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], workloads: Mapping[str, SparkPerf], has: Ceilings, index: int
+) -> Jobs:
     logs: dict[str, EventLog] = {}
-    unread: dict[str, str] = {}
+    unread: dict[tuple[str, str], str] = {}
     found: dict[tuple[str, str], list[tuple[float, Group]]] = defaultdict(list)
     full: dict[str, bool] = {}
     for trial in trials:
@@ -87,10 +89,11 @@ def _jobs(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], wo
                 if load.event_log not in logs:
                     logs[load.event_log] = read_event_log(folder.path / load.event_log)
                 log = logs[load.event_log]
-                if one.group in log.groups:
-                    found[load.workload, one.test].append((one.seconds, log.groups[one.group]))
+                group = log.groups.get(one.group)
+                if group is None or (log.flaws and doubt_of(group.stages) is not None):
+                    unread[load.workload, one.test] = load.event_log
                 else:
-                    unread[load.workload] = load.event_log
+                    found[load.workload, one.test].append((one.seconds, group))
     ran: list[Ran] = []
     for (workload, test), runs in found.items():
         spec = workloads[workload]

@@ -15,7 +15,6 @@ from pydantic import Field, ValidationError
 from hydrotest.errors import BadInputError
 from hydrotest.summary.base import Count, Number, Row
 
-
 JVM = "jvm"
 """The kind of work that only machines with Java do."""
 

@@ -43,7 +43,9 @@ def size(runs: Sequence[Known], ask: Ask) -> Size:
     _check(bases, ask)
     plans, rejected = _plans(bases, ask)
     # Of those systems that nothing carries.
-    lacking = [] if plans else [one for sized in _alone(bases, ask) if next(parts_of(sized, ask), None) is None for one in lacking_of(sized, ask)]
+    lacking = (
+        [] if plans else [one for sized in _alone(bases, ask) if next(parts_of(sized, ask), None) is None for one in lacking_of(sized, ask)]
+    )
     turns: list[Turn] = []
     for times in TURNS if plans else ():
         more, _ = _plans(bases, replace(ask, needs={name: rate * times for name, rate in ask.needs.items()}, top=1), with_rejected=False)

@@ -30,7 +30,7 @@ class FoundLimit(BaseModel):
 class FoundPoint(BaseModel):
     """The share of their limits that workloads have at once."""
 
-    at_least: bool
+    at_least: bool = False
     fraction: float
     rates: dict[str, float]
 

@@ -78,7 +78,14 @@ def print_simulated(found: Simulated, console: Console) -> None:
         ]), console)  # fmt: skip
     if found.happenings:
         shown = found.happenings[:HAPPENINGS_MAX]
-        print_sheet(Table(f"What happened{' in the first course' if found.seeds > 1 else ''}", ["at", "what", "where", "because"], [_happening(one) for one in shown]), console)
+        print_sheet(
+            Table(
+                f"What happened{' in the first course' if found.seeds > 1 else ''}",
+                ["at", "what", "where", "because"],
+                [_happening(one) for one in shown],
+            ),
+            console,
+        )
         if len(found.happenings) > len(shown):
             print_text(f"and {len(found.happenings) - len(shown)} more: --json has all", console)
     if found.cost is not None:

@@ -25,7 +25,9 @@ def print_size(found: Size, console: Console) -> None:
     read = {name: f", read by {show_count(round(count), 'group')}" for name, count in found.groups.items()}
     needs = ", ".join(f"{name} {show_rate(rate)}/s{read.get(name, '')}" for name, rate in found.needs.items())
     console.print(
-        Text.assemble((needs, "bold"), f"  and {found.headroom:.0%} more; {LOST[found.lost]}; {show_count(found.looked_at, 'type')} looked at"),
+        Text.assemble(
+            (needs, "bold"), f"  and {found.headroom:.0%} more; {LOST[found.lost]}; {show_count(found.looked_at, 'type')} looked at"
+        ),
         highlight=False,
     )
     for refused in found.refused:

@@ -53,7 +53,7 @@ class Part:
     lengths: Values
     """Seconds of each task on a worker, with a core of its own, in the order of their launches."""
     handed_s: float
-    """What the driver needs to hand out one task and to take its end. It does one at a time, and the slot waits for it."""
+    """What the driver needs to hand out one task and to take its end: it does one at a time, and the slot waits for it. 0: not known."""
     cpu_s: float
     """CPU time of all tasks."""
     correction: float
@@ -117,15 +117,18 @@ class Relaid:
                 continue
             split, durations = tasks.derived(parts_of), tasks.figure(DURATION)
             cpu_s = float(or_zero(split["cpu"]).sum())
-            # The first tasks of a stage wait longer for the driver, and several at once for each other: in that time it was done with all.
-            handed_s = min(float(np.median(or_zero(split["scheduler"]))), share / len(tasks))
+            handed_s = 0.0
             if is_full:
                 # Whatever a task did but compute, and wait for the network, took as long as it did since it waited for a core.
                 lengths = or_zero(split["cpu"]) + or_zero(split["network wait"])
             elif cpu_s >= CONTENDED * place.cores * share:
-                lengths = durations - or_zero(split[OTHER]) - handed_s
+                lengths = durations - or_zero(split[OTHER])
             else:
-                lengths = durations - handed_s
+                # The first tasks of a stage wait longer for the driver, and several at once for each other: in the stage's time it was done
+                # with all. Where cores are full, a worker's own wait for one is in there, too, and the driver's part is not known.
+                waited = or_zero(split["scheduler"])
+                handed_s = min(float(np.median(waited)), share / len(tasks))
+                lengths = durations - waited
             part = Part(np.maximum(1e-4, lengths), handed_s, cpu_s, 1.0)
             parts.append(replace(part, correction=share / part.seconds(place).seconds))
             in_stages += share

@@ -70,11 +70,12 @@ def read_tables(path: Path, text: str) -> Audited:
         raise BadInputError(
             "the file has no table", "Write a list of rows below each kind of load: `kafka_produce: [{records_per_s: 1000, …}]`.", file=path
         )
-    if not any(key not in WHAT and _is_known(key) and printed(value) is not None for row in rows for key, value in row.cells.items()):
-        hint = f"A rate is e.g. {RATES[0]}, a latency p99_ms. Of an experiment name the folder of its run."
-        raise BadInputError("no row has a figure that audit knows", hint, file=path, line=rows[0].line)
     unknown = sorted({key for row in rows for key, value in row.cells.items() if not _is_known(key) and printed(value) is not None})
     unread = [f"{key}: {value} (line {row.line})" for row in rows for key, value in row.cells.items() if _is_unread(key, value)]
+    is_read = any(key not in WHAT and _is_known(key) and printed(value) is not None for row in rows for key, value in row.cells.items())
+    if not is_read and not unread:
+        hint = f"A rate is e.g. {RATES[0]}, a latency p99_ms. Of an experiment name the folder of its run."
+        raise BadInputError("no row has a figure that audit knows", hint, file=path, line=rows[0].line)
     for row in rows:
         if (said := row.cells.get("loop")) is not None and said not in set(Loop):
             raise BadInputError(f"{said!r} is no loop", f"Write one of {', '.join(Loop)}.", file=path, line=row.line)

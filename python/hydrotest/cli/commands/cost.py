@@ -74,7 +74,14 @@ def cost(run: Path | None, plan: int, published: str | None, types: Sequence[str
     uncounted = [one.uncounted for one in billed if one.uncounted is not None]
     beyond = {name: limit for one in billed for name, limit in one.beyond.items()}
     count = sum(round(line.count) for one in costs for line in one.lines if line.unit == "machine")
-    answer = Costs(version=__version__, costs=costs, not_in_it=[*uncounted, *NEVER_COUNTED], machines=count, zones=None if has_plans or run is None else zones, beyond=beyond)
+    answer = Costs(
+        version=__version__,
+        costs=costs,
+        not_in_it=[*uncounted, *NEVER_COUNTED],
+        machines=count,
+        zones=None if has_plans or run is None else zones,
+        beyond=beyond,
+    )
     if as_json:
         print_json(answer.written())
     else:

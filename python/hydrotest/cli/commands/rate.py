@@ -15,7 +15,7 @@ from hydrotest.hosts.base import ask
 from hydrotest.hosts.deadlines import Patience
 from hydrotest.hosts.java import find_java
 from hydrotest.hosts.local import LocalHost
-from hydrotest.jobs.rating import jvm_slices
+from hydrotest.jobs.rating import JVM_START_S, jvm_slices
 from hydrotest.predict.rating import JVM, KindRate, Rating, compared, read_rating
 from hydrotest.report.rating import print_compared, print_rating
 from hydrotest.store.folder import write_whole
@@ -23,7 +23,7 @@ from hydrotest.store.folder import write_whole
 SECONDS_MIN, SECONDS_MAX = 6.0, 3600.0
 """Three slices of a fifth of a second of each kind of work at least."""
 KINDS = 11
-"""One of them that of a JVM."""
+"""One of them that of a JVM, where there is one."""
 SET_UP_S = 60.0
 """Slow memory takes long until 256 MiB of it are in disorder."""
 
@@ -35,7 +35,7 @@ def rate(seconds: float, against: Path | None, out: Path | None, as_json: bool) 
     there = None if against is None else read_rating(against)
     check_writable(out, "out")
     say = say_on_stderr()
-    say(f"{KINDS} kinds of work, about {seconds:.0f} s; nothing else should run meanwhile")
+    say(f"{KINDS} kinds of work, about {seconds + JVM_START_S:.0f} s; nothing else should run meanwhile")
     each = seconds / KINDS
     found = asyncio.run(_measured(seconds - each))
     try:

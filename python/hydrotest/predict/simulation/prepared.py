@@ -11,7 +11,7 @@ from hydrotest.errors import BadInputError
 from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.predict.axes import REFUSED, WITHIN
 from hydrotest.predict.basis import Basis, basis_of
-from hydrotest.predict.change import asked
+from hydrotest.predict.change import asked, checked_groups
 from hydrotest.predict.gates import inseparable, no_fit
 from hydrotest.predict.known import Known
 from hydrotest.predict.simulation.fleet import group_has
@@ -69,11 +69,12 @@ def prepared(scenario: Scenario, runs: Sequence[Known], there: Mapping[str, Mach
         if name not in workloads:
             raise wrong(("load", name), f"load {name}: the run has no such workload", f"It has {', '.join(workloads)}.")
     groups = {name: float(load.groups) for name, load in scenario.load.items() if load.groups}
-    try:
-        now = asked(runs[0].experiment, runs[0].text, [], runs[0].path / layout.EXPERIMENT, groups=groups)
-    except BadInputError as error:
-        # Nothing else of it is asked: a workload that nobody reads has groups.
-        raise wrong(("load", next(iter(groups), ""), "groups"), error.message, error.hint) from error
+    for name, count in groups.items():
+        try:
+            checked_groups(runs[0].experiment, {name: count})
+        except BadInputError as error:
+            raise wrong(("load", name, "groups"), error.what, error.hint) from error
+    now = asked(runs[0].experiment, runs[0].text, [], runs[0].path / layout.EXPERIMENT, groups=groups)
     bases = {}
     for name in scenario.load:
         basis = basis_of(runs, now, name)
@@ -95,13 +96,16 @@ def prepared(scenario: Scenario, runs: Sequence[Known], there: Mapping[str, Mach
             try:
                 machines[name] = machine_named(group.type, there)
             except BadInputError as error:
-                raise wrong(("hosts", name, "type"), error.message, error.hint) from error
+                raise wrong(("hosts", name, "type"), error.what, error.hint) from error
             if machines[name].vcpus is None:
                 message = f"{machines[name].full_name}: its vCPUs are not known"
                 raise wrong(("hosts", name, "type"), message, f"Write `cores` for {name}, or add it to machines.yaml.")
             sustained = machines[name].link_bit_s
-            if group.burst is not None and sustained is not None and group.burst.network <= sustained:
-                message = f"a burst goes beyond what the link of {machines[name].full_name} sustains, which is {sustained / 1e6:,.0f} Mbit/s"
+            is_slower = group.burst is not None and group.network is None and sustained is not None and group.burst.network <= sustained
+            if is_slower and sustained is not None:
+                message = (
+                    f"a burst goes beyond what the link of {machines[name].full_name} sustains, which is {sustained / 1e6:,.0f} Mbit/s"
+                )
                 raise wrong(("hosts", name, "burst"), message, "Write a faster one.")
     for name, simulated in scenario.systems.items():
         if simulated.compaction is not None:

@@ -32,7 +32,9 @@ def course_of(all_: Prepared, seed: int, duration_s: float) -> Course:
     used = {name: group for name, group in scenario.hosts.items() if name in of_group}
     fleet = fleet_of(used, room_of(scenario), {name: all_.has(name, of_group[name]) for name in used})
     rates = courses(scenario.load, duration_s, all_.document.file.parent, seed)
-    highest = {name: highest_rate(rates[name], duration_s, bends_of(load, all_.document.file.parent)) for name, load in scenario.load.items()}
+    highest = {
+        name: highest_rate(rates[name], duration_s, bends_of(load, all_.document.file.parent)) for name, load in scenario.load.items()
+    }
     for name, rate in highest.items():
         all_.check_law(name, rate)
     services = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hydrotest.store.folder import RunFolder
 from hydrotest.summary.model import Summary
-from hydrotest.units import show_bytes, show_count
+from hydrotest.units import show_bytes
 
 
 def environment_rows(folder: RunFolder, summary: Summary) -> list[tuple[str, str]]:
@@ -18,7 +18,7 @@ def environment_rows(folder: RunFolder, summary: Summary) -> list[tuple[str, str
         rows.append(
             (
                 host.name,
-                f"{show_count(host.cores, 'core')} ({host.cpu_model or '?'}), {show_bytes(host.memory_bytes)}, Linux {host.kernel or '?'}",
+                f"{host.cores:g} {'core' if host.cores == 1 else 'cores'} ({host.cpu_model or '?'}), {show_bytes(host.memory_bytes)}, Linux {host.kernel or '?'}",
             )
         )
         ceilings = host.ceilings
