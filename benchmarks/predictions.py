@@ -286,6 +286,22 @@ def scored(group: str, out: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def unchanged(group: str, out: Path) -> list[float]:
+    """Log ratios of what was calibrated and measured again in the held-out tests, the same on the same hosts: without any law, how well a run
+    agrees with itself. Nothing can be predicted better than that."""
+    if "from" in GROUPS[group]:
+        return []
+    system, form = GROUPS[group]["system"], GROUPS[group]
+    then, again = (known(out / group, *tests).seen[system] for tests in ([0], held(group)))
+    found = []
+    for name in form["tests"][0]["workloads"]:
+        source, groups = loaded(known(out / group).experiment, name)
+        before, after = ([sum(one.rates.values()) for one in seen if one.is_saturated_by(source, groups)] for seen in (then, again))
+        if before and after:
+            found.append(math.log(median(after) / median(before)))
+    return found
+
+
 def demanded(group: str, out: Path) -> list[dict[str, Any]]:
     """CPU by schedule: of each held-out window that is not nearly idle, cores by the law that was written down, and cores used. Where a
     system uses more than it needs below its limit, no law says how much."""
@@ -375,6 +391,7 @@ def main() -> None:
     rows = [row for group in groups for row in scored(group, given.out)]
     (given.out / "cases.json").write_text(json.dumps(rows, indent=1))
     table(rows)
+    print(_spread("the same once more", [one for group in groups for one in unchanged(group, given.out)]))
     cpu = [row for group in groups for row in demanded(group, given.out)]
     print(_spread("CPU by schedule", [row["log"] for row in cpu]))
     if given.errors is not None:

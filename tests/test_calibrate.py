@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 
 from hydrotest.analysis.demand.turns import full_rate, turns_of
-from hydrotest.analysis.demand.windows import system_windows
+from hydrotest.analysis.demand.windows import Ceilings, Seen, Used, quiet, system_windows
 from hydrotest.run.lifecycle.events import Silent
 from hydrotest.run.tests.calibrate import CalibrateTest
 from hydrotest.run.trials.blocks import Blocks
@@ -27,8 +29,9 @@ TEXT = EXPERIMENT.replace("isolated: [ingest]", "calibrate: {workloads: [ingest]
 class MadeUp(Rated):
     """A workload whose trials are those of a synthetic run; it keeps what it was asked for."""
 
-    def __init__(self, run: SyntheticRun, gives_up: bool = False) -> None:
+    def __init__(self, run: SyntheticRun, gives_up: bool = False, stolen: Sequence[float] = ()) -> None:
         self.name = "ingest"
+        self.stolen = list(stolen)
         self.made = run
         self.gives_up = gives_up
         self.asked: list[tuple[TrialPlan, LoadSpec, list[Any]]] = []
@@ -45,10 +48,11 @@ class MadeUp(Rated):
     async def trial(self, plan: TrialPlan, load_spec: LoadSpec, disturbance: Any = None) -> Trial:
         turns = expected(disturbance, Blocks).turns
         self.asked.append((plan, load_spec, list(turns)))
-        return calibrated(self.made, plan, load_spec, list(turns), self.gives_up)
+        stolen = self.stolen.pop(0) if self.stolen else 0.0
+        return calibrated(self.made, plan, load_spec, list(turns), self.gives_up, stolen)
 
 
-def calibrated(run: SyntheticRun, plan: TrialPlan, load: LoadSpec, turns: list[Any], gives_up: bool = False) -> Trial:
+def calibrated(run: SyntheticRun, plan: TrialPlan, load: LoadSpec, turns: list[Any], gives_up: bool = False, stolen: float = 0.0) -> Trial:
     """A trial of these turns, as a run leaves it."""
     begin = run.clock_s + plan.warm_up_s
     blocks = []
@@ -60,7 +64,7 @@ def calibrated(run: SyntheticRun, plan: TrialPlan, load: LoadSpec, turns: list[A
         )
         begin += turn.seconds
     offered = load.stretches[0].rate if load.stretches else None
-    trial = run.trial("calibrate", offered, seconds=round(plan.seconds), search=plan.search, turns=blocks, test=plan.test)
+    trial = run.trial("calibrate", offered, seconds=round(plan.seconds), search=plan.search, turns=blocks, test=plan.test, steal_share=stolen)
     own = trial.loads[0]
     assert own.outcome is not None
     own = own.model_copy(update={"offered": None, "outcome": own.outcome.model_copy(update={"gave_up": gives_up and bool(load.stretches)})})
@@ -124,3 +128,25 @@ async def test_its_windows_are_what_was_seen(tmp_path: Path) -> None:
     assert [(one.is_whole, one.has.cores) for one in closed[:3]] == [(True, 2.0), (False, 1.0), (True, 2.0)]
     assert closed[0].rates == {"ingest": pytest.approx(10_000, rel=0.01)}
     assert closed[0].used.cores == pytest.approx(1.0, rel=0.01)
+
+
+async def test_a_trial_whose_cores_were_stolen_is_repeated_once(tmp_path: Path) -> None:
+    run = SyntheticRun(tmp_path, text=TEXT)
+    workload = MadeUp(run, stolen=[0.3, 0.0, 0.1, 0.2])
+    await made(run, workload).run()
+    searches = [plan.search for plan, _, _ in workload.asked]
+    # The first without a rate limit is repeated and quiet then; the first by schedule is repeated and is not.
+    assert searches[:4] == ["without-1", "without-1", "by-rate-1", "by-rate-1"]
+    assert searches.count("without-2") == searches.count("by-rate-2") == 1
+    seen = system_windows(run.folder, run.experiment, run.folder.trials())["kafka"]
+    assert seen
+    assert max(one.stolen for one in seen) == 0.0
+
+
+def test_windows_with_stolen_cores_count_only_where_there_is_no_other() -> None:
+    used = Used(1.0, 0.0, 0.0, 0.0, 0.0)
+    whole, less = Ceilings(2.0, None, None, None), Ceilings(1.0, None, None, None)
+    first = Seen(0, 1, {"a": 10.0}, True, used, whole, True, None, stolen=0.3)
+    windows = [first, replace(first, trial=2, stolen=0.01), replace(first, trial=3, has=less, stolen=0.2), replace(first, trial=4, has=less, stolen=0.1),
+               replace(first, trial=5, is_closed=False, stolen=0.02), replace(first, trial=6, rates={"b": 1.0}, stolen=0.4)]  # fmt: skip
+    assert [one.trial for one in quiet(windows)] == [2, 4, 5, 6]

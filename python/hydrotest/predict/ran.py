@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from hydrotest.analysis.bottleneck.use import NEAR_CEILING, THROTTLED_MIN
 from hydrotest.analysis.demand.windows import Ceilings
+from hydrotest.analysis.limits.verdict import STEAL_MAX
 from hydrotest.analysis.resources.rates import trial_host_rates
 from hydrotest.analysis.spark.event_log import EventLog, read_event_log
 from hydrotest.analysis.spark.relaid import Place, Relaid
@@ -19,7 +20,7 @@ from hydrotest.spec.models import Experiment
 from hydrotest.spec.spark import Spark, SparkPerf
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Trait
-from hydrotest.store.records import Trial
+from hydrotest.store.records import Iteration, Trial
 
 SYSTEM = "spark"
 
@@ -55,6 +56,15 @@ def place_of(experiment: Experiment, spec: SparkPerf, has: Ceilings, speed: floa
     return Place(min(slots, spec.cores or slots), machines * has.cores, speed)
 
 
+class _Once(NamedTuple):
+    """A test, once."""
+
+    seconds: float
+    group: Group
+    stolen: float
+    """Share of the cores that the hypervisor gave to others meanwhile."""
+
+
 class Jobs(NamedTuple):
     """What a run shows of Spark's tests."""
 
@@ -75,7 +85,7 @@ def _jobs(
 ) -> Jobs:
     logs: dict[str, EventLog] = {}
     unread: dict[tuple[str, str], str] = {}
-    found: dict[tuple[str, str], list[tuple[float, Group]]] = defaultdict(list)
+    found: dict[tuple[str, str], list[_Once]] = defaultdict(list)
     full: dict[str, bool] = {}
     for trial in trials:
         loads = [load for load in trial.loads if load.workload in workloads]
@@ -93,20 +103,32 @@ def _jobs(
                 if group is None or (log.flaws and doubt_of(group.stages) is not None):
                     unread[load.workload, one.test] = load.event_log
                 else:
-                    found[load.workload, one.test].append((one.seconds, group))
+                    found[load.workload, one.test].append(_Once(one.seconds, group, _stolen(folder, experiment, trial, one)))
     ran: list[Ran] = []
     for (workload, test), runs in found.items():
         spec = workloads[workload]
         place = place_of(experiment, spec, has)
         if place is None:
             continue
-        times = [seconds for seconds, _ in runs]
+        # While the hypervisor takes cores away a job takes longer. Where it always did, the times with least of that count.
+        bound = max(STEAL_MAX, min(one.stolen for one in runs))
+        quiet = [one for one in runs if one.stolen <= bound]
+        times = [one.seconds for one in quiet]
         middle = statistics.median_low(times)
-        group = next(group for seconds, group in runs if seconds == middle)
+        group = next(one.group for one in quiet if one.seconds == middle)
         scatter = max(abs(math.log(one / middle)) for one in times)
         relaid = Relaid.of(group, middle, place, is_full=full[workload])
         ran.append(Ran(index, workload, spec, test, middle, scatter, place, relaid, group.total("spill_bytes") > 0))
     return Jobs(ran, unread)
+
+
+def _stolen(folder: RunFolder, experiment: Experiment, trial: Trial, once: Iteration) -> float:
+    """Of the worker's machine of which most."""
+    spark = experiment.systems.of(Spark)
+    # Readings are a second apart: of a test that takes less the one before and the one after count.
+    window = once.started_wall_s - 1.0, once.ended_wall_s + 1.0
+    frames = [trial_host_rates(folder, trial, host, *window) for host in (spark.workers if spark is not None else [])]
+    return max((float(str(frame["stolen"].mean())) for frame in frames if len(frame) and frame["stolen"].count()), default=0.0)
 
 
 def _is_full(folder: RunFolder, experiment: Experiment, trial: Trial, has: Ceilings) -> bool:

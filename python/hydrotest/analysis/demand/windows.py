@@ -12,6 +12,7 @@ import polars as pl
 
 from hydrotest.analysis.demand.laws.base import Law
 from hydrotest.analysis.demand.turns import turns_of
+from hydrotest.analysis.limits.verdict import STEAL_MAX
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.by_host import measured_trials
 from hydrotest.analysis.resources.rates import read_service_rates, trial_host_rates
@@ -91,6 +92,8 @@ class Seen:
     """Response times, milliseconds, of one workload by schedule on hosts with whole cores: quotas make latencies of their own."""
     groups: Mapping[str, float] = field(default_factory=dict)
     """How many times each record was read meanwhile, of workloads whose records were: as many as groups that kept up."""
+    stolen: float = 0.0
+    """Share of the cores of a host's machine that its hypervisor gave to others: of the host of which most."""
 
     def groups_of(self, workload: str) -> int:
         """Consumer groups that read a workload's records, to the nearest."""
@@ -116,9 +119,21 @@ def system_windows(folder: RunFolder, experiment: Experiment, trials: Sequence[T
     """The windows of each system whose hosts are known; `index`: of the run among others."""
     has = hosts_have(folder, experiment)
     return {
-        name: list(_windows(folder, index, experiment, name, experiment.systems.present()[name].hosts, own, trials))
+        name: quiet(list(_windows(folder, index, experiment, name, experiment.systems.present()[name].hosts, own, trials)))
         for name, own in has.items()
     }
+
+
+def quiet(windows: Sequence[Seen]) -> list[Seen]:
+    """Without those in which cores were stolen: what a quota gives is less then, and the same work seems to need more. Where no other is
+    left of a workload, with or without a rate limit, on what hosts had, the one of which least was stolen stays."""
+    alike: dict[object, list[Seen]] = defaultdict(list)
+    for one in windows:
+        read = tuple(sorted((name, one.groups_of(name)) for name in one.groups))
+        alike[tuple(sorted(one.rates)), read, one.is_closed, one.has].append(one)
+    bounds = {key: max(STEAL_MAX, min(one.stolen for one in own)) for key, own in alike.items()}
+    stay = {id(one) for key, own in alike.items() for one in own if one.stolen <= bounds[key]}
+    return [one for one in windows if id(one) in stay]
 
 
 def hosts_have(folder: RunFolder, experiment: Experiment) -> dict[str, Ceilings]:
@@ -220,7 +235,7 @@ def _seen(folder: RunFolder, index: int, trial: Trial, hosts: Sequence[str], sys
 
     used = Used(max(1e-4, mean("cpu_cores") - others), most("cpu_throttled"), mean("network_in_bytes_per_s"), mean("network_out_bytes_per_s"),
                 mean("disk_write_bytes_per_s"), most("cpu_cores"), others)  # fmt: skip
-    yield Seen(index, trial.number, rates, is_closed, used, has, is_whole, _requests(folder, trial, system, len(hosts), window))
+    yield Seen(index, trial.number, rates, is_closed, used, has, is_whole, _requests(folder, trial, system, len(hosts), window), stolen=most("stolen"))
 
 
 def _others(folder: RunFolder, trial: Trial, hosts: Sequence[str], system: str, window: tuple[float, float]) -> float:

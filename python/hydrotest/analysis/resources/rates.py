@@ -53,6 +53,7 @@ RATES = [
     pl.col("wall_s").shift().alias("since_s"),
     (pl.sum_horizontal(*CPU_BUSY).diff() / 1e6 / pl.col("wall_s").diff()).alias("cpu_cores"),
     (_per_s("cpu_steal_us") / 1e6).alias("steal_cores"),
+    (_per_s("cpu_steal_us") / 1e6 / pl.col("cpu_count")).alias("stolen"),
     (_per_s("cpu_iowait_us") / 1e6).alias("iowait_cores"),
     (pl.col("memory_total_bytes") - pl.col("memory_available_bytes")).alias("memory_bytes"),
     pl.col("swap_used_bytes").alias("swap_bytes"),

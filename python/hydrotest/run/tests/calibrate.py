@@ -9,7 +9,10 @@ from functools import partial
 
 from hydrotest.analysis.bottleneck.squeeze import Block
 from hydrotest.analysis.demand.turns import full_rate
+from hydrotest.analysis.limits.verdict import disturbance
+from hydrotest.analysis.measured import Measured as MeasuredTrial
 from hydrotest.errors import RunFailedError
+from hydrotest.report.wording.trial import disturbances_words
 from hydrotest.run.lifecycle.attempts import until_done
 from hydrotest.run.trials.blocks import Blocks
 from hydrotest.run.trials.trial import TrialPlan
@@ -20,9 +23,13 @@ from hydrotest.spec.tests.profile import Stretch
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
 from hydrotest.units import show_rate
+from hydrotest.verdicts.trial import Disturbing
 
 WITHOUT, BY_RATE = "without", "by-rate"
 """The two trials of each round of a workload, as their `search` names them."""
+STOLEN_MAX = 1
+"""How often a trial is repeated in which the hypervisor took cores away: on a machine where it always does, a calibration takes twice its
+time."""
 FEWER = 0.5
 """Of the rates, after a round in which the highest was too much by schedule."""
 
@@ -103,9 +110,17 @@ class CalibrateTest:
             return done
         warm_up = self.bench.experiment.search.warm_up if load is UNTHROTTLED else 0.0
         plan = TrialPlan(slug, Purpose.CALIBRATE, warm_up, sum(turn.seconds for turn in turns), self.index, search)
-        trial = await until_done(self.bench, partial(self._attempt, measured, plan, load, turns))
-        self.bench.listener.trial_ended(trial, None, "measured")
-        return trial
+        left = STOLEN_MAX
+        while True:
+            trial = await until_done(self.bench, partial(self._attempt, measured, plan, load, turns))
+            found = disturbance(MeasuredTrial.read(self.bench.runner.folder, trial, measured.source.name))
+            stolen = [one for one in found if one.code is Disturbing.STOLEN]
+            if not stolen or not left:
+                self.bench.listener.trial_ended(trial, None, "measured" if not stolen else f"measured, though {disturbances_words(stolen)}")
+                return trial
+            # Its quiet turns count all the same.
+            self.bench.listener.trial_ended(trial, None, f"repeated, since {disturbances_words(stolen)}")
+            left -= 1
 
     async def _attempt(self, measured: Measured, plan: TrialPlan, load: LoadSpec, turns: list[Block]) -> Trial:
         blocks = Blocks(self.bench.hosts, turns, plan.warm_up_s, measured.source.last)
