@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hydrotest.analysis.demand.turns import full_rate, turns_of
-from hydrotest.analysis.demand.windows import Ceilings, Seen, Used, quiet, system_windows
+from hydrotest.analysis.demand.windows import Ceilings, Seen, Used, system_windows, undisturbed
 from hydrotest.run.lifecycle.events import Silent
 from hydrotest.run.tests.calibrate import CalibrateTest
 from hydrotest.run.trials.blocks import Blocks
@@ -149,4 +149,4 @@ def test_windows_with_stolen_cores_count_only_where_there_is_no_other() -> None:
     first = Seen(0, 1, {"a": 10.0}, True, used, whole, True, None, stolen=0.3)
     windows = [first, replace(first, trial=2, stolen=0.01), replace(first, trial=3, has=less, stolen=0.2), replace(first, trial=4, has=less, stolen=0.1),
                replace(first, trial=5, is_closed=False, stolen=0.02), replace(first, trial=6, rates={"b": 1.0}, stolen=0.4)]  # fmt: skip
-    assert [one.trial for one in quiet(windows)] == [2, 4, 5, 6]
+    assert [one.trial for one in undisturbed(windows)] == [2, 4, 5, 6]

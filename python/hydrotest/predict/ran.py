@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from hydrotest.analysis.bottleneck.use import NEAR_CEILING, THROTTLED_MIN
 from hydrotest.analysis.demand.windows import Ceilings
-from hydrotest.analysis.limits.verdict import STEAL_MAX
+from hydrotest.analysis.resources.quiet import quiet
 from hydrotest.analysis.resources.rates import trial_host_rates
 from hydrotest.analysis.spark.event_log import EventLog, read_event_log
 from hydrotest.analysis.spark.relaid import Place, Relaid
@@ -110,12 +110,10 @@ def _jobs(
         place = place_of(experiment, spec, has)
         if place is None:
             continue
-        # While the hypervisor takes cores away a job takes longer. Where it always did, the times with least of that count.
-        bound = max(STEAL_MAX, min(one.stolen for one in runs))
-        quiet = [one for one in runs if one.stolen <= bound]
-        times = [one.seconds for one in quiet]
+        counted = quiet(runs, lambda one: one.stolen, lambda _: None)
+        times = [one.seconds for one in counted]
         middle = statistics.median_low(times)
-        group = next(one.group for one in quiet if one.seconds == middle)
+        group = next(one.group for one in counted if one.seconds == middle)
         scatter = max(abs(math.log(one / middle)) for one in times)
         relaid = Relaid.of(group, middle, place, is_full=full[workload])
         ran.append(Ran(index, workload, spec, test, middle, scatter, place, relaid, group.total("spill_bytes") > 0))

@@ -13,6 +13,7 @@ from hydrotest.analysis.demand.windows import AT_A_LEVEL, READINGS_MIN, Ceilings
 from hydrotest.analysis.limits.verdict import keeps_up
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.by_host import measured_trials
+from hydrotest.analysis.resources.quiet import quiet
 from hydrotest.analysis.resources.rates import trial_host_rates
 from hydrotest.spec.dataflow import Dataflow
 from hydrotest.spec.kafka_produce import KafkaProduce
@@ -56,6 +57,8 @@ class Piped:
     """Records a second."""
     executors: int
     parts: Mapping[str, PartUsed]
+    stolen: float = 0.0
+    """Share of the cores of a host's machine that its hypervisor gave to others: of the host of which most."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +126,10 @@ def has_of(folder: RunFolder, experiment: Experiment) -> dict[str, Mapping[str, 
 def piped(
     folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], has: Mapping[str, Mapping[str, Ceilings]], index: int
 ) -> list[Piped]:
-    """The windows of one load in which a pipeline alone kept up with what came; others show what an overload, or a fault, costs."""
-    return list(_piped(folder, experiment, trials, has, index))
+    """The windows of one load in which a pipeline alone kept up with what came; others show what an overload, or a fault, costs. Without those
+    in which cores were stolen."""
+    found = list(_piped(folder, experiment, trials, has, index))
+    return quiet(found, lambda one: one.stolen, lambda one: (one.workload, one.executors))
 
 
 def _piped(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], has: Mapping[str, Mapping[str, Ceilings]],
@@ -141,7 +146,8 @@ def _piped(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], h
         used = {part: _used(folder, trial, parts, part, has[name][part], measured) for part in parts.hosts}
         if all(one is not None for one in used.values()):
             kept = {part: one for part, one in used.items() if one is not None}
-            yield Piped(index, trial.number, name, measured.source.achieved, parts.executors, kept)
+            stolen = max(measured.stolen.values(), default=0.0)
+            yield Piped(index, trial.number, name, measured.source.achieved, parts.executors, kept, stolen)
 
 
 def _used(folder: RunFolder, trial: Trial, parts: Parts, part: str, has: Ceilings, measured: Measured) -> PartUsed | None:

@@ -12,9 +12,9 @@ import polars as pl
 
 from hydrotest.analysis.demand.laws.base import Law
 from hydrotest.analysis.demand.turns import turns_of
-from hydrotest.analysis.limits.verdict import STEAL_MAX
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.by_host import measured_trials
+from hydrotest.analysis.resources.quiet import quiet
 from hydrotest.analysis.resources.rates import read_service_rates, trial_host_rates
 from hydrotest.analysis.statistics.latency import latency_ms, window_histogram
 from hydrotest.kinds.registry import SYSTEMS, WORKLOADS
@@ -119,21 +119,18 @@ def system_windows(folder: RunFolder, experiment: Experiment, trials: Sequence[T
     """The windows of each system whose hosts are known; `index`: of the run among others."""
     has = hosts_have(folder, experiment)
     return {
-        name: quiet(list(_windows(folder, index, experiment, name, experiment.systems.present()[name].hosts, own, trials)))
+        name: undisturbed(list(_windows(folder, index, experiment, name, experiment.systems.present()[name].hosts, own, trials)))
         for name, own in has.items()
     }
 
 
-def quiet(windows: Sequence[Seen]) -> list[Seen]:
-    """Without those in which cores were stolen: what a quota gives is less then, and the same work seems to need more. Where no other is
-    left of a workload, with or without a rate limit, on what hosts had, the one of which least was stolen stays."""
-    alike: dict[object, list[Seen]] = defaultdict(list)
-    for one in windows:
-        read = tuple(sorted((name, one.groups_of(name)) for name in one.groups))
-        alike[tuple(sorted(one.rates)), read, one.is_closed, one.has].append(one)
-    bounds = {key: max(STEAL_MAX, min(one.stolen for one in own)) for key, own in alike.items()}
-    stay = {id(one) for key, own in alike.items() for one in own if one.stolen <= bounds[key]}
-    return [one for one in windows if id(one) in stay]
+def undisturbed(windows: Sequence[Seen]) -> list[Seen]:
+    """Without those in which cores were stolen, as far as others are left of a workload, with or without a rate limit, on what hosts had."""
+
+    def alike(one: Seen) -> object:
+        return tuple(sorted(one.rates)), tuple(sorted((name, one.groups_of(name)) for name in one.groups)), one.is_closed, one.has
+
+    return quiet(windows, lambda one: one.stolen, alike)
 
 
 def hosts_have(folder: RunFolder, experiment: Experiment) -> dict[str, Ceilings]:

@@ -10,6 +10,7 @@ from hydrotest.analysis.bottleneck import use as resource_use
 from hydrotest.analysis.limits import headroom as room
 from hydrotest.analysis.limits import verdict
 from hydrotest.analysis.limits.search import Judged, RetryBudget
+from hydrotest.analysis.resources.quiet import STEAL_MAX
 from hydrotest.store.folder import RunFolder
 
 JUDGED = "judged"
@@ -42,7 +43,7 @@ def thresholds() -> dict[str, float]:
         "backlog": verdict.BACKLOG_SLOPE_MAX,
         "steady": verdict.STEADY_MAX,
         "compiling": verdict.COMPILING_MAX,
-        "steal": verdict.STEAL_MAX,
+        "steal": STEAL_MAX,
         "busiest thread": room.BUSIEST_THREAD_MAX,
         "run delay": room.RUN_DELAY_MAX,
         "wait": room.WAIT_SHARE_OF_OBJECTIVE_MAX,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hydrotest.analysis.limits.headroom import Headroom, judge_headroom
 from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.resources.quiet import STEAL_MAX
 from hydrotest.analysis.statistics.intervals import READINGS_MIN, slope_of, slope_upper_bound
 from hydrotest.spec.models import Objective
 from hydrotest.verdicts.trial import Check, ClocksDiffer, Disturbance, Disturbing, Failure, Rule, Throttled, TooLong, Void
@@ -25,10 +26,6 @@ STEADY_MAX = 0.05
 COMPILING_MAX = 0.15
 """Cores that a service's JIT compilers may use for a rejection to count. A warm JVM uses 0.00–0.05; when it throws compiled
 code away and compiles anew (seen after an overload), 0.3–1.0 for half a minute, and half as much is sustained meanwhile."""
-
-STEAL_MAX = 0.02
-"""Share of a host's cores that may be stolen for a rejection to count: 120 ms of a core's time in a window of 6 s on one core.
-Seen on shared machines: 0.001–0.005 when quiet, up to 0.5 for half a minute."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hydrotest.analysis.resources.quiet import STEAL_MAX
 from hydrotest.errors import MissingToolError, SystemFailedError
 from hydrotest.hosts.extras import EXTRAS, Extra
 from hydrotest.hosts.java import TESTED_MAJOR, find_java, java_major
@@ -28,7 +29,6 @@ DISK_MIN = 8 << 30
 OPEN_FILES_MIN = 10_000
 PORTS_MIN = 256
 """Ports for the services of a lab."""
-STEAL_MAX = 0.02
 STEAL_SAMPLE_S = 1.0
 
 
