@@ -5,7 +5,7 @@ as the first has ended, all predictions are made from it alone and written with 
 the group is void. Groups without a calibration of their own are predicted from those of others. Needs root. Resumable: what is in OUT is
 not repeated. Writes OUT/cases.json, and prints the tables of RESULTS.md.
 
-    python benchmarks/predictions.py [--groups kafka,brokers,…] [--out DIR] [--errors FILE] [--only-score]
+    python benchmarks/predictions.py [--groups kafka,brokers,…] [--out DIR] [--errors FILE] [--only-score] [--hindsight]
 """
 
 from __future__ import annotations
@@ -257,10 +257,19 @@ def measured(folder: Path, group: str, case: Case) -> tuple[float, float, list[S
     return (median(sum(one.rates.values()) for one in windows), median(sum(one.rates.values()) for one in around), windows)
 
 
-def scored(group: str, out: Path) -> list[dict[str, Any]]:
+def predictions(group: str, out: Path, *, is_hindsight: bool) -> list[dict[str, Any]]:
+    """As they were written before anything was measured; in hindsight: by today's code."""
+    if is_hindsight:
+        here = read_known(out / group)
+        return [{"case": asdict(case), **predicted(calibrated(group, out), here, case)} for case in cases_of(group)]
+    rows: list[dict[str, Any]] = json.loads((out / f"{group}.predictions.json").read_text())["rows"]
+    return rows
+
+
+def scored(group: str, out: Path, made: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each case with its log errors: raw, and as a ratio to the reference."""
     rows = []
-    for row in json.loads((out / f"{group}.predictions.json").read_text())["rows"]:
+    for row in made:
         case = Case(**row["case"])
         found = measured(out / group, group, case)
         if found is None or not row.get("limit"):
@@ -302,10 +311,10 @@ def unchanged(group: str, out: Path) -> list[float]:
     return found
 
 
-def demanded(group: str, out: Path) -> list[dict[str, Any]]:
+def demanded(group: str, out: Path, predicted_rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """CPU by schedule: of each held-out window that is not nearly idle, cores by the law that was written down, and cores used. Where a
     system uses more than it needs below its limit, no law says how much."""
-    made = {one["case"]["workload"]: one for one in json.loads((out / f"{group}.predictions.json").read_text())["rows"]}
+    made = {one["case"]["workload"]: one for one in predicted_rows}
     run, system, rows = known(out / group, *held(group)), GROUPS[group]["system"], []
     hosts = len(run.experiment.systems.present()[system].hosts)
     for case, row in made.items():
@@ -382,17 +391,19 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/predictions"))
     parser.add_argument("--errors", type=Path, help="Write the errors by axis there (python/hydrotest/predict/errors.json).")
     parser.add_argument("--only-score", action="store_true")
+    parser.add_argument("--hindsight", action="store_true", help="Predict anew by today's code what is in OUT, which is not blind.")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     groups = [one for one in given.groups.split(",") if not given.only_score or (given.out / f"{one}.predictions.json").exists()]
     for group in groups if not given.only_score else []:
         run_group(group, given.out)
         print(f"{group}: measured", flush=True)
-    rows = [row for group in groups for row in scored(group, given.out)]
+    made = {group: predictions(group, given.out, is_hindsight=given.hindsight) for group in groups}
+    rows = [row for group in groups for row in scored(group, given.out, made[group])]
     (given.out / "cases.json").write_text(json.dumps(rows, indent=1))
     table(rows)
     print(_spread("the same once more", [one for group in groups for one in unchanged(group, given.out)]))
-    cpu = [row for group in groups for row in demanded(group, given.out)]
+    cpu = [row for group in groups for row in demanded(group, given.out, made[group])]
     print(_spread("CPU by schedule", [row["log"] for row in cpu]))
     if given.errors is not None:
         given.errors.write_text(json.dumps(axis_errors(rows), indent=1, sort_keys=True) + "\n")
