@@ -64,7 +64,9 @@ def calibrated(run: SyntheticRun, plan: TrialPlan, load: LoadSpec, turns: list[A
         )
         begin += turn.seconds
     offered = load.stretches[0].rate if load.stretches else None
-    trial = run.trial("calibrate", offered, seconds=round(plan.seconds), search=plan.search, turns=blocks, test=plan.test, steal_share=stolen)
+    trial = run.trial(
+        "calibrate", offered, seconds=round(plan.seconds), search=plan.search, turns=blocks, test=plan.test, steal_share=stolen
+    )
     own = trial.loads[0]
     assert own.outcome is not None
     own = own.model_copy(update={"offered": None, "outcome": own.outcome.model_copy(update={"gave_up": gives_up and bool(load.stretches)})})

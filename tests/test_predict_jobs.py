@@ -286,3 +286,11 @@ def test_an_event_log_that_is_lost_is_the_reason() -> None:
     # Of a test that was never run nothing is lost.
     both = replace(known(), unread_logs={("job", "agg-by-key"): "logs/spark-events/app-1"})
     assert next(one.why for one in asked(both, "job.tests=[window]").refused if one.workload == "job") is Why.TOO_FEW
+
+
+def test_one_slot_uses_the_cores_of_one_worker() -> None:
+    text = FILE.replace("scale_factor: 0.1}", "scale_factor: 0.1, cores: 1}", 1)
+    found = experiment(text)
+    spec = found.workload("job", SparkPerf)
+    assert spec is not None
+    assert place_of(found, spec, HAS) == Place(1, 1.0)

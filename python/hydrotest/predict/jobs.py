@@ -171,11 +171,12 @@ def _gains(now: Asked, law: Law, spec: SparkPerf, place: Place) -> dict[str, flo
     most = spec.cores or place.slots * 2
     is_shared = spark is not None and len({now.experiment.hosts[host].machine(host) for host in spark.workers}) < workers
     each, is_open = max(1, place.slots // workers), spark is not None and spark.cores is None
+    # As many workers have some of its tasks as it has slots.
+    slots, used = min(most, place.slots + each), min(workers, place.slots)
+    cores = place.cores if is_shared else place.cores * min(workers + 1, slots) / used
     more = {
-        "worker": replace(
-            place, slots=min(most, place.slots + each), cores=place.cores if is_shared else place.cores * (workers + 1) / workers
-        ),
-        "core": replace(place, slots=min(most, place.slots + workers) if is_open else place.slots, cores=place.cores + workers),
+        "worker": replace(place, slots=slots, cores=cores),
+        "core": replace(place, slots=min(most, place.slots + workers) if is_open else place.slots, cores=place.cores + used),
     }
     now_s = law.on(spec, place).seconds
     return {what: max(0.0, now_s - law.on(spec, one).seconds) for what, one in more.items()}

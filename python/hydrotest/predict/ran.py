@@ -50,10 +50,11 @@ def place_of(experiment: Experiment, spec: SparkPerf, has: Ceilings, speed: floa
         return None
     workers = len(spark.workers)
     each = spark.cores or max(1, math.ceil(has.cores))
-    slots = workers * each
-    # Workers of one machine share its cores.
+    slots = min(workers * each, spec.cores or workers * each)
+    # Workers of one machine share its cores. Spark gives an application a slot of each worker before a second one of any, so that fewer slots
+    # than workers leave some without work.
     machines = len({experiment.hosts[host].machine(host) for host in spark.workers})
-    return Place(min(slots, spec.cores or slots), machines * has.cores, speed)
+    return Place(slots, min(machines, slots) * has.cores, speed)
 
 
 class _Once(NamedTuple):

@@ -232,7 +232,17 @@ def _seen(folder: RunFolder, index: int, trial: Trial, hosts: Sequence[str], sys
 
     used = Used(max(1e-4, mean("cpu_cores") - others), most("cpu_throttled"), mean("network_in_bytes_per_s"), mean("network_out_bytes_per_s"),
                 mean("disk_write_bytes_per_s"), most("cpu_cores"), others)  # fmt: skip
-    yield Seen(index, trial.number, rates, is_closed, used, has, is_whole, _requests(folder, trial, system, len(hosts), window), stolen=most("stolen"))
+    yield Seen(
+        index,
+        trial.number,
+        rates,
+        is_closed,
+        used,
+        has,
+        is_whole,
+        _requests(folder, trial, system, len(hosts), window),
+        stolen=most("stolen"),
+    )
 
 
 def _others(folder: RunFolder, trial: Trial, hosts: Sequence[str], system: str, window: tuple[float, float]) -> float:

@@ -38,7 +38,10 @@ class Calibrate(SomeWorkloads):
 
     test: Literal["calibrate"]
     workloads: list[Name] = Field(min_length=1, description="The workloads, each alone; a kafka-consume or kafka-group with what it reads.")
-    budget: DurationS = Field(600.0, description="Rounds over all workloads are repeated for about so long; a trial in which the hypervisor took cores away once more.")
+    budget: DurationS = Field(
+        600.0,
+        description="Rounds over all workloads are repeated for about so long; a trial in which the hypervisor took cores away once more.",
+    )
     window: DurationS = Field(6.0, description="Length of each window. Between two with other cores there is one with all of them.")
     cores: list[Multiple] = Field(
         default=[0.5],
