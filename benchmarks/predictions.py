@@ -27,11 +27,13 @@ from typing import Any
 import numpy as np
 
 from hydrotest.analysis.demand.body import Applied, Ride, Source, alike_to, body_of
-from hydrotest.analysis.demand.windows import Seen
+from hydrotest.analysis.demand.windows import Seen, system_windows
 from hydrotest.predict.capacity import Scene
 from hydrotest.predict.gates import LAW_ERROR_MAX
 from hydrotest.predict.known import Known, read_known
+from hydrotest.run.tests.calibrate import CALIBRATED
 from hydrotest.spec.models import Experiment
+from hydrotest.store.folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[1]
 HYDROTEST = Path(sys.executable).parent / "hydrotest"
@@ -129,27 +131,21 @@ def _may_predict(folder: Path, group: str) -> bool:
     """Whether the calibration is over, and nothing of a held-out test is there."""
     trials = [json.loads(path.read_text()) for path in folder.glob("trials/*/trial.json")] if folder.exists() else []
     done = [one for one in trials if one["purpose"] == "calibrate"]
+    # Trials in which cores were stolen are repeated, so their number says nothing.
+    ended = {entry["test"] for entry in RunFolder(folder).read_journal() if entry["what"] == CALIBRATED} if folder.exists() else set()
     if any(one["test"] in held(group) for one in done):
         raise SystemExit(f"{folder}: a held-out test was measured before it was predicted")
     if "from" in GROUPS[group]:
         return bool(trials)
-    return len(done) >= 2 * len(GROUPS[group]["tests"][0]["workloads"]) * rounds(group)
-
-
-def rounds(group: str) -> int:
-    """Rounds of a calibration."""
-    from hydrotest.spec.lines import parse_document  # noqa: PLC0415
-    from hydrotest.spec.load import experiment_of  # noqa: PLC0415
-
-    text = json.dumps(lab(group, tests_of(group)))
-    return int(experiment_of(parse_document(text, Path(group)), opens_files=False).tests[0].rounds)  # type: ignore[attr-defined]
+    return 0 in ended
 
 
 def known(folder: Path, *tests: int) -> Known:
     """A run, as far as some of its tests show it."""
-    found = read_known(folder)
-    numbers = {one["number"] for path in folder.glob("trials/*/trial.json") if (one := json.loads(path.read_text()))["test"] in tests}
-    return replace(found, seen={system: [one for one in seen if one.trial in numbers] for system, seen in found.seen.items()})
+    found, run = read_known(folder), RunFolder.open(folder)
+    # What counts of a test does not hang on what the others were.
+    trials = [one for one in run.trials() if one.test in tests]
+    return replace(found, seen=system_windows(run, found.experiment, trials))
 
 
 def calibrated(group: str, out: Path) -> list[Known]:
@@ -341,6 +337,8 @@ def _ratio(out: Path, group: str, case: Case, row: dict[str, Any], measured: flo
     if case.resource is None:
         return None if case.workload == GROUPS[group]["reference"] else math.log(measured / (row["limit"] / row["reference"]))
     whole = predicted(calibrated(group, out), read_known(out / group), replace(case, resource=None, given=1.0))
+    if not whole.get("limit"):
+        return None
     return math.log(measured / (row["limit"] / whole["limit"]))
 
 
@@ -393,6 +391,8 @@ def main() -> None:
     parser.add_argument("--only-score", action="store_true")
     parser.add_argument("--hindsight", action="store_true", help="Predict anew by today's code what is in OUT, which is not blind.")
     given = parser.parse_args()
+    if given.hindsight and (given.errors is not None or not given.only_score):
+        parser.error("--hindsight goes with --only-score, and gives no errors that predictions could carry")
     given.out.mkdir(parents=True, exist_ok=True)
     groups = [one for one in given.groups.split(",") if not given.only_score or (given.out / f"{one}.predictions.json").exists()]
     for group in groups if not given.only_score else []:
@@ -400,7 +400,7 @@ def main() -> None:
         print(f"{group}: measured", flush=True)
     made = {group: predictions(group, given.out, is_hindsight=given.hindsight) for group in groups}
     rows = [row for group in groups for row in scored(group, given.out, made[group])]
-    (given.out / "cases.json").write_text(json.dumps(rows, indent=1))
+    (given.out / ("cases.hindsight.json" if given.hindsight else "cases.json")).write_text(json.dumps(rows, indent=1))
     table(rows)
     print(_spread("the same once more", [one for group in groups for one in unchanged(group, given.out)]))
     cpu = [row for group in groups for row in demanded(group, given.out, made[group])]

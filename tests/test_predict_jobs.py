@@ -271,12 +271,12 @@ def test_one_odd_time_does_not_make_a_law_of_any_power() -> None:
 
 
 def test_a_number_that_hardly_differs_makes_no_power() -> None:
-    """The same test on 1 % more cores, 5 % slower: four times the cores are as they were."""
+    """The same test on 1 % fewer cores, 5 % slower: without a prior four times the cores would take a fourth of the time."""
     run = known()
     base = run.jobs[0]
-    odd = replace(run, jobs=[base, replace(base, workload="other", seconds=1.05 * base.seconds, place=Place(2, 2.02))])
+    odd = replace(run, jobs=[base, replace(base, workload="other", seconds=1.05 * base.seconds, place=Place(2, 1.98))])
     more, alone = (asked(one, "W1.cores=4x", "W2.cores=4x").jobs[0].seconds for one in (odd, run))
-    assert more == pytest.approx(alone, rel=0.1)
+    assert more == pytest.approx(alone, rel=0.15)
 
 
 def test_an_event_log_that_is_lost_is_the_reason() -> None:

@@ -52,7 +52,7 @@ def place_of(experiment: Experiment, spec: SparkPerf, has: Ceilings, speed: floa
     each = spark.cores or max(1, math.ceil(has.cores))
     slots = min(workers * each, spec.cores or workers * each)
     # Workers of one machine share its cores. Spark gives an application a slot of each worker before a second one of any, so that fewer slots
-    # than workers leave some without work.
+    # than workers leave some without work; which of several on one machine, nothing says.
     machines = len({experiment.hosts[host].machine(host) for host in spark.workers})
     return Place(slots, min(machines, slots) * has.cores, speed)
 
@@ -126,7 +126,7 @@ def _stolen(folder: RunFolder, experiment: Experiment, trial: Trial, once: Itera
     spark = experiment.systems.of(Spark)
     # Readings are a second apart: of a test that takes less the one before and the one after count.
     window = once.started_wall_s - 1.0, once.ended_wall_s + 1.0
-    frames = [trial_host_rates(folder, trial, host, *window) for host in (spark.workers if spark is not None else [])]
+    frames = [trial_host_rates(folder, trial, host, *window, ["stolen"]) for host in (spark.workers if spark is not None else [])]
     return max((float(str(frame["stolen"].mean())) for frame in frames if len(frame) and frame["stolen"].count()), default=0.0)
 
 

@@ -13,7 +13,7 @@ from hydrotest.analysis.demand.windows import AT_A_LEVEL, READINGS_MIN, Ceilings
 from hydrotest.analysis.limits.verdict import keeps_up
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.by_host import measured_trials
-from hydrotest.analysis.resources.quiet import quiet
+from hydrotest.analysis.resources.quiet import level_of, quiet
 from hydrotest.analysis.resources.rates import trial_host_rates
 from hydrotest.spec.dataflow import Dataflow
 from hydrotest.spec.kafka_produce import KafkaProduce
@@ -129,7 +129,7 @@ def piped(
     """The windows of one load in which a pipeline alone kept up with what came; others show what an overload, or a fault, costs. Without those
     in which cores were stolen."""
     found = list(_piped(folder, experiment, trials, has, index))
-    return quiet(found, lambda one: one.stolen, lambda one: (one.workload, one.executors))
+    return quiet(found, lambda one: one.stolen, lambda one: (one.workload, one.executors, level_of(one.rate)))
 
 
 def _piped(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], has: Mapping[str, Mapping[str, Ceilings]],

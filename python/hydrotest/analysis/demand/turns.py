@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from hydrotest.analysis.bottleneck.outcome import LAST_S
 from hydrotest.analysis.bottleneck.squeeze import SETTLE_S
 from hydrotest.analysis.measured import Measured
+from hydrotest.analysis.resources.rates import trial_host_rates
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import SqueezeBlock, Trial
 
@@ -25,6 +26,17 @@ def turns_of(run: RunFolder, trial: Trial, workload: str) -> Iterator[tuple[Sque
         rate = None if window is None else measured.progress.rate(*window)
         if window is not None and rate is not None:
             yield turn, *window, rate
+
+
+def most_stolen(run: RunFolder, trial: Trial, workload: str, hosts: Sequence[str]) -> tuple[str, float] | None:
+    """Of these hosts and all whole turns the host and the share of its cores that was stolen most; None where no reading shows it."""
+    shares = [
+        (float(share), host)
+        for _, begin, end, _ in turns_of(run, trial, workload)
+        for host in hosts
+        if len(frame := trial_host_rates(run, trial, host, begin, end, ["stolen"])) and isinstance(share := frame["stolen"].mean(), float)
+    ]
+    return (max(shares)[1], max(shares)[0]) if shares else None
 
 
 def full_rate(run: RunFolder, trial: Trial, workload: str) -> float:

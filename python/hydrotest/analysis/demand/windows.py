@@ -14,7 +14,7 @@ from hydrotest.analysis.demand.laws.base import Law
 from hydrotest.analysis.demand.turns import turns_of
 from hydrotest.analysis.measured import Measured
 from hydrotest.analysis.resources.by_host import measured_trials
-from hydrotest.analysis.resources.quiet import quiet
+from hydrotest.analysis.resources.quiet import level_of, quiet
 from hydrotest.analysis.resources.rates import read_service_rates, trial_host_rates
 from hydrotest.analysis.statistics.latency import latency_ms, window_histogram
 from hydrotest.kinds.registry import SYSTEMS, WORKLOADS
@@ -125,10 +125,12 @@ def system_windows(folder: RunFolder, experiment: Experiment, trials: Sequence[T
 
 
 def undisturbed(windows: Sequence[Seen]) -> list[Seen]:
-    """Without those in which cores were stolen, as far as others are left of a workload, with or without a rate limit, on what hosts had."""
+    """Without those in which cores were stolen, as far as others are left of a workload at such a rate, or without a rate limit, on what hosts
+    had."""
 
     def alike(one: Seen) -> object:
-        return tuple(sorted(one.rates)), tuple(sorted((name, one.groups_of(name)) for name in one.groups)), one.is_closed, one.has
+        level = None if one.is_closed else level_of(sum(one.rates.values()))
+        return tuple(sorted(one.rates)), tuple(sorted((name, one.groups_of(name)) for name in one.groups)), level, one.has
 
     return quiet(windows, lambda one: one.stolen, alike)
 

@@ -76,8 +76,9 @@ class _Progress:
         elif trial.pair is not None:
             self.decided.add((trial.purpose, trial.pair, trial.subject))
         else:
-            # A dataflow is saturated by several trials.
-            self.decided.add(trial.purpose if trial.purpose == Purpose.SATURATED else trial.number)
+            # A dataflow is saturated by several trials; one of a calibration in which cores were stolen is repeated.
+            once = {Purpose.SATURATED: trial.purpose, Purpose.CALIBRATE: (trial.slug, trial.search)}
+            self.decided.add(once.get(trial.purpose, trial.number))
 
     def left(self) -> Left:
         """Trials left."""
