@@ -166,6 +166,6 @@ async def test_a_stolen_trial_is_repeated_when_a_run_goes_on(tmp_path: Path) -> 
         shutil.rmtree(run.folder.folder_of(one))
     again = MadeUp(run)
     test = made(run, again)
-    test._stolen = lambda _measured, trial: [Disturbance(Disturbing.STOLEN, "here", 0.3)] if trial.number == first.number else []  # type: ignore[method-assign]
+    test._stolen = lambda measured, trial: [Disturbance(Disturbing.STOLEN, "here", 0.3)] if trial.number == first.number else []  # type: ignore[method-assign]
     await test.run()
     assert [plan.search for plan, _, _ in again.asked][:2] == ["without-1", "by-rate-1"]
