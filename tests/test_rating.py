@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from hydrotest.cli.commands import rate
 from hydrotest.cli.entry import main
-from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, BadInputError
+from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, BadInputError, HydrotestError, MissingToolError, TrialFailedError
 from hydrotest.predict.rating import KindRate, Rating, compared, read_rating
 
 
@@ -51,3 +52,23 @@ def test_this_machine_is_rated_by_all_kinds_of_work(tmp_path: Path, capsys: pyte
     assert json.loads(file.read_text())["processors"] >= found.parallel_cores * 0.5
     assert "compress" in capsys.readouterr().out
     assert main(["rate", "--seconds", "1"]) == EXIT_BAD_INPUT
+
+
+@pytest.mark.parametrize(
+    "error", [MissingToolError("Java is missing: no java is on the PATH"), TrialFailedError("the JVM's kind of work failed: no compiler")]
+)
+def test_a_machine_without_a_jdk_is_rated_without_a_jvm(
+    error: HydrotestError, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def measured(_seconds: float) -> Rating:
+        return rating(1.0, 2.0)
+
+    def lacking(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(rate, "_measured", measured)
+    monkeypatch.setattr(rate, "find_java", lambda: Path("java"))
+    monkeypatch.setattr(rate, "find_java" if isinstance(error, MissingToolError) else "jvm_slices", lacking)
+    assert main(["rate", "--seconds", "6", "--out", str(tmp_path / "here.json")]) == EXIT_DONE
+    assert read_rating(tmp_path / "here.json").rates.keys() == {"chain", "copy"}
+    assert error.message in " ".join(capsys.readouterr().err.split())
