@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hydrotest.analysis.demand.turns import full_rate, turns_of
-from hydrotest.analysis.demand.windows import Ceilings, Seen, Used, system_windows, undisturbed
+from hydrotest.analysis.demand.windows import Ceilings, Seen, Used, all_windows, system_windows, undisturbed
 from hydrotest.run.lifecycle.events import Silent
 from hydrotest.run.tests.calibrate import CalibrateTest
 from hydrotest.run.trials.blocks import Blocks
@@ -144,6 +144,8 @@ async def test_a_trial_whose_cores_were_stolen_is_repeated_once(tmp_path: Path) 
     assert searches.count("without-2") == searches.count("by-rate-2") == 1
     seen = system_windows(run.folder, run.experiment, run.folder.trials())["kafka"]
     assert {one.stolen for one in seen if one.is_closed} == {0.0}
+    every = all_windows(run.folder, run.experiment, run.folder.trials())["kafka"]
+    assert max(one.stolen for one in every if one.is_closed) == pytest.approx(0.3)
 
 
 def test_windows_with_stolen_cores_count_only_where_there_is_no_other() -> None:

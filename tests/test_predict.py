@@ -665,3 +665,8 @@ def test_capacity_by_hosts_is_what_is_predicted_of_so_many() -> None:
 def test_the_page_of_capacities_needs_no_network() -> None:
     page = capacity_page(asked(known(TRUE)))
     assert 'src="http' not in page
+
+
+def test_windows_with_stolen_cores_that_are_left_out_are_counted() -> None:
+    assert of(asked(known(TRUE)), "small").stolen == 0
+    assert of(asked(replace(known(TRUE), stolen={"kafka": 3, "cassandra": 5})), "small").stolen == 3

@@ -188,6 +188,7 @@ class Prediction(Row):
         0.0, description="|log| of how much a workload's rate changed from its first to its last trial without a rate limit."
     )
     windows: Count = Field(description="Windows that it stands on.")
+    stolen: Count = Field(0, description="Windows of the system that are left out, since the hypervisor took cores meanwhile.")
     fit_error: Number = Field(description="Median over these windows of |predicted cores ÷ used − 1|.")
     latency: LatencyAt | None = Field(None, description="Latency at the load that is asked for.")
     no_latency: NoLatency | None = Field(None, description="Why none is predicted.")

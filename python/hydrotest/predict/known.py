@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hydrotest.analysis.demand.piped import Piped, has_of, piped
-from hydrotest.analysis.demand.windows import Ceilings, Seen, hosts_have, system_windows
+from hydrotest.analysis.demand.windows import Ceilings, Seen, all_windows, hosts_have, undisturbed
 from hydrotest.analysis.measured import each_read_once
 from hydrotest.analysis.resources.by_host import measured_trials
 from hydrotest.analysis.resources.rates import rates_together
@@ -50,6 +50,8 @@ class Known:
     """These workloads."""
     unread_logs: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """By workload and test of Spark: an event log that is not there, or does not have all of that test."""
+    stolen: Mapping[str, int] = field(default_factory=dict)
+    """By system: windows that are left out, since the hypervisor took cores meanwhile."""
 
 
 @each_read_once()
@@ -66,7 +68,9 @@ def read_known(path: Path, index: int = 0, *, with_jobs: bool = True) -> Known:
                             file=path / layout.ENVIRONMENT)  # fmt: skip
     trials = folder.trials()
     rates_together(folder, measured_trials(trials))
-    has, seen = hosts_have(folder, experiment), system_windows(folder, experiment, trials, index)
+    has, all_ = hosts_have(folder, experiment), all_windows(folder, experiment, trials, index)
+    seen = {name: undisturbed(own) for name, own in all_.items()}
+    stolen = {name: len(own) - len(seen[name]) for name, own in all_.items()}
     jobs = jobs_of(folder, experiment, trials, has, index) if with_jobs else Jobs()
     found = read_found(folder)
     # Bounds are no limits.
@@ -78,7 +82,7 @@ def read_known(path: Path, index: int = 0, *, with_jobs: bool = True) -> Known:
     pipes_have = has_of(folder, experiment)
     return Known(path, experiment, document.text, has, seen, limits, frozenset(str(host.get("cpu_model")) for host in machines),
                  _unsettled(folder), jobs.ran,
-                 piped(folder, experiment, trials, pipes_have, index) if with_jobs else [], pipes_have, share, together, jobs.unread)  # fmt: skip
+                 piped(folder, experiment, trials, pipes_have, index) if with_jobs else [], pipes_have, share, together, jobs.unread, stolen)  # fmt: skip
 
 
 def _unsettled(folder: RunFolder) -> list[str]:

@@ -197,7 +197,8 @@ def _predict(
         is_certain=following is None or following.rate > high, next=following, uses=scene.uses(limit),
         prices=scene.prices() if is_more_known else [], twice=twice(scene) if is_more_known else None,
         capacity=list(_capacities(scene, basis, question, law, scores)),
-        moved=moved, is_soft=body.is_soft, unsettled=_unsettled(runs, body), drift=body.drift, windows=body.demands.windows, fit_error=body.demands.error,
+        moved=moved, is_soft=body.is_soft, unsettled=_unsettled(runs, body), drift=body.drift, windows=body.demands.windows,
+        stolen=sum(run.stolen.get(basis.system, 0) for run in runs), fit_error=body.demands.error,
         latency=latency, no_latency=no_latency, at={one.axis: one.called for one in basis.numbers}, alike=_alike(basis),
     )  # fmt: skip
 

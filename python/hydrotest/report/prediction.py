@@ -90,6 +90,8 @@ def _print_prediction(one: Prediction, console: Console) -> None:
         + (f"; moved: {', '.join(map(_moved, one.moved))}" if one.moved else "; nothing is moved"),
         console,
     )
+    if one.stolen:
+        print_text(f"  left out, since the hypervisor took cores meanwhile: {show_count(one.stolen, 'window')}", console)
     _print_latency(one, console)
     _print_doubts(one, console)
 

@@ -43,7 +43,8 @@ def print_size(found: Size, console: Console) -> None:
         rows = [[show_names(one.systems), reason_words(one.why), show_count(one.types, "type")] for one in found.lacking]
         print_sheet(Table("What machines lack", ["system", "why not", "of"], rows), console)
     if found.rejected:
-        print_sheet(_rejected_sheet(found.rejected), console)
+        title = "Cheaper, but for one reason" if found.plans else "What would carry it, but for one reason"
+        print_sheet(_rejected_sheet(title, found.rejected), console)
     for turn in found.turns[1:]:
         cheapest = (
             f"{' and '.join(turn.machines)} {'are' if len(turn.machines) > 1 else 'is'} the cheapest"
@@ -112,10 +113,10 @@ def _row(plan: Plan) -> list[str]:
     ]  # fmt: skip
 
 
-def _rejected_sheet(rejected: list[Rejected]) -> Table:
+def _rejected_sheet(title: str, rejected: list[Rejected]) -> Table:
     rows = [[f"{one.count} × {one.machine} ({', '.join(one.systems)})", f"{one.would_cost_usd_h:,.2f}", reason_words(one.why), _amount(one.why, one.needed),
              _amount(one.why, one.has)] for one in rejected]  # fmt: skip
-    return Table("Cheaper, but for one reason", ["plan", "USD an hour", "why not", "needs each", "has"], rows)
+    return Table(title, ["plan", "USD an hour", "why not", "needs each", "has"], rows)
 
 
 def _amount(why: Reason, value: float | None) -> str:

@@ -116,10 +116,15 @@ def law_of(kind: str) -> Law | None:
 
 
 def system_windows(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], index: int = 0) -> dict[str, list[Seen]]:
-    """The windows of each system whose hosts are known; `index`: of the run among others."""
+    """The windows of each system whose hosts are known, but for those in which cores were stolen; `index`: of the run among others."""
+    return {name: undisturbed(own) for name, own in all_windows(folder, experiment, trials, index).items()}
+
+
+def all_windows(folder: RunFolder, experiment: Experiment, trials: Sequence[Trial], index: int = 0) -> dict[str, list[Seen]]:
+    """The same with those."""
     has = hosts_have(folder, experiment)
     return {
-        name: undisturbed(list(_windows(folder, index, experiment, name, experiment.systems.present()[name].hosts, own, trials)))
+        name: list(_windows(folder, index, experiment, name, experiment.systems.present()[name].hosts, own, trials))
         for name, own in has.items()
     }
 
