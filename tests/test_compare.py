@@ -173,6 +173,7 @@ def test_the_command_compares_groups(base: SyntheticRun, capsys: pytest.CaptureF
     assert main(["compare", path, path, "--", path, path]) == 0
     assert "no significant difference" in capsys.readouterr().out
     assert main(["compare", path, "--", path]) == 2
+    assert main(["compare", path]) == 2
 
 
 def test_other_neighbours_are_another_question(tmp_path: Path) -> None:

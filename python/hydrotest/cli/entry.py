@@ -56,7 +56,7 @@ def _misused(error: CycloptsError) -> BadInputError:
     argument = error.argument if isinstance(error, MissingArgumentError) else None
     if argument is None or not error.command_chain or argument.field_info.kind is not argument.field_info.POSITIONAL_OR_KEYWORD:
         given = error.keyword if isinstance(error, MissingArgumentError) else None
-        # What begins with a dash and is no number, such as -5d, is taken for an option.
+        # What begins with a dash and is not a number, such as -5d, is taken for an option.
         dash = "" if given is None else f" A value that begins with a dash is written with an equals sign: {given}=-5d."
         return BadInputError(str(error), f"See `hydrotest --help`.{dash}")
     command, name = " ".join(error.command_chain), argument.name.lstrip("-").upper()

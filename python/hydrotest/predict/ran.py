@@ -12,7 +12,7 @@ from typing import NamedTuple
 from hydrotest.analysis.bottleneck.use import NEAR_CEILING, THROTTLED_MIN
 from hydrotest.analysis.demand.windows import Ceilings
 from hydrotest.analysis.resources.quiet import quiet
-from hydrotest.analysis.resources.rates import trial_host_rates
+from hydrotest.analysis.resources.rates import stolen, trial_host_rates
 from hydrotest.analysis.spark.event_log import EventLog, read_event_log
 from hydrotest.analysis.spark.relaid import Place, Relaid
 from hydrotest.analysis.spark.tasks import Group, doubt_of
@@ -124,10 +124,10 @@ def _jobs(
 def _stolen(folder: RunFolder, experiment: Experiment, trial: Trial, once: Iteration) -> float:
     """Of the worker's machine of which most."""
     spark = experiment.systems.of(Spark)
+    workers = spark.workers if spark is not None else []
     # Readings are a second apart: of a test that takes less the one before and the one after count.
-    window = once.started_wall_s - 1.0, once.ended_wall_s + 1.0
-    frames = [trial_host_rates(folder, trial, host, *window, ["stolen"]) for host in (spark.workers if spark is not None else [])]
-    return max((float(str(frame["stolen"].mean())) for frame in frames if len(frame) and frame["stolen"].count()), default=0.0)
+    shares = stolen(folder, trial, once.started_wall_s - 1.0, once.ended_wall_s + 1.0)
+    return max((share for host, share in shares.items() if host in workers), default=0.0)
 
 
 def _is_full(folder: RunFolder, experiment: Experiment, trial: Trial, has: Ceilings) -> bool:

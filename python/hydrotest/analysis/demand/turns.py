@@ -8,7 +8,7 @@ from statistics import fmean
 from hydrotest.analysis.bottleneck.outcome import LAST_S
 from hydrotest.analysis.bottleneck.squeeze import SETTLE_S
 from hydrotest.analysis.measured import Measured
-from hydrotest.analysis.resources.rates import trial_host_rates
+from hydrotest.analysis.resources.rates import stolen
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import SqueezeBlock, Trial
 
@@ -31,12 +31,12 @@ def turns_of(run: RunFolder, trial: Trial, workload: str) -> Iterator[tuple[Sque
 def most_stolen(run: RunFolder, trial: Trial, workload: str, hosts: Sequence[str]) -> tuple[str, float] | None:
     """Of these hosts and all whole turns the host and the share of its cores that was stolen most; None where no reading shows it."""
     shares = [
-        (float(share), host)
+        (host, share)
         for _, begin, end, _ in turns_of(run, trial, workload)
-        for host in hosts
-        if len(frame := trial_host_rates(run, trial, host, begin, end, ["stolen"])) and isinstance(share := frame["stolen"].mean(), float)
+        for host, share in stolen(run, trial, begin, end).items()
+        if host in hosts
     ]
-    return (max(shares)[1], max(shares)[0]) if shares else None
+    return max(shares, key=lambda one: one[1], default=None)
 
 
 def full_rate(run: RunFolder, trial: Trial, workload: str) -> float:

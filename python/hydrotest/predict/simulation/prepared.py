@@ -100,9 +100,8 @@ def prepared(scenario: Scenario, runs: Sequence[Known], there: Mapping[str, Mach
             if machines[name].vcpus is None:
                 message = f"{machines[name].full_name}: its vCPUs are not known"
                 raise wrong(("hosts", name, "type"), message, f"Write `cores` for {name}, or add it to machines.yaml.")
-            sustained = machines[name].link_bit_s
-            is_slower = group.burst is not None and group.network is None and sustained is not None and group.burst.network <= sustained
-            if is_slower and sustained is not None:
+            sustained = machines[name].link_bit_s or 0.0
+            if group.burst is not None and group.network is None and group.burst.network <= sustained:
                 message = (
                     f"a burst goes beyond what the link of {machines[name].full_name} sustains, which is {sustained / 1e6:,.0f} Mbit/s"
                 )
