@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import threading
 import time
@@ -20,6 +19,7 @@ from hydrotest.hosts.command import run_command, run_here, while_it_speaks
 from hydrotest.hosts.deadlines import Patience, until, until_here, within
 from hydrotest.hosts.local import LocalHost
 from hydrotest.hosts.node import Event, Node
+from tests.processes import processes_with
 
 SHORT = Patience.of(a_test=0.3)
 LONG = Patience.of(a_slow_machine=60.0)
@@ -44,12 +44,7 @@ SLEEP = "exec sleep 1000.{number}"
 
 def sleeping(number: int) -> list[str]:
     """Processes of `SLEEP` that live: there is one at most."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            if entry.read_bytes().startswith(f"sleep\x001000.{number}".encode()):
-                found.append(entry.parent.name)
-    return found
+    return processes_with(f"sleep 1000.{number} ")
 
 
 def is_gone(node: Node) -> bool:

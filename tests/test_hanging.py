@@ -23,6 +23,7 @@ from hydrotest.run.lifecycle import sampling as samplings
 from hydrotest.run.lifecycle.events import Silent
 from hydrotest.run.lifecycle.sampling import Sampling
 from hydrotest.systems.service import RunningService
+from tests.processes import processes_with
 
 LONG = Patience.of(a_slow_machine=60.0)
 FakeNode = Callable[[str], None]
@@ -60,14 +61,7 @@ async def pressed(generators: list[Generator], folder: Path, patience_s: float =
 
 def nodes_left(tmp_path: Path) -> list[str]:
     """Living nodes of this test's script."""
-    left = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if str(tmp_path / "fake-node") in (entry / "cmdline").read_bytes().decode() and "Z" not in (entry / "stat").read_text():
-                left.append(entry.name)
-        except OSError:  # it has just ended
-            continue
-    return left
+    return processes_with(str(tmp_path / "fake-node"))
 
 
 @pytest.mark.parametrize("hangs", ["hang()", "os.kill(os.getpid(), signal.SIGSTOP)"])

@@ -17,6 +17,7 @@ from hydrotest.run.lifecycle.startup import start_systems
 from hydrotest.run.lifecycle.teardown import Teardown
 from hydrotest.systems.base import Ready, System
 from hydrotest.systems.fetch import ProgressCallback
+from tests.processes import processes_with
 
 DEADLINE_S = 30.0
 # It leaves a mark that it was asked to end, and ends in good order once all the others' marks are there.
@@ -72,9 +73,12 @@ class Failing(Waiting):
         raise SystemFailedError(f"{self.name} did not start")
 
 
-async def test_systems_are_started_at_once_and_their_services_stopped_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ends_in_order", [False, True])
+async def test_systems_are_started_at_once_and_their_services_ended_at_once(ends_in_order: bool, tmp_path: Path) -> None:
     one, two = tmp_path / "one-0.up", tmp_path / "two-0.up"
     systems: dict[str, System] = {"one": Waiting(tmp_path, "one", [two]), "two": Waiting(tmp_path, "two", [one])}
+    for system in systems.values():
+        system.ends_in_order = ends_in_order
     started: list[str] = []
     try:
         await start_systems(HostPool({}), systems, Silent(), lambda system, seconds: started.append(system.name), Teardown(Silent()))
@@ -82,8 +86,9 @@ async def test_systems_are_started_at_once_and_their_services_stopped_at_once(tm
         problems = [problem for system in systems.values() for problem in await system.stop()]
     assert sorted(started) == ["one", "two"]
     assert problems == []
-    # One after the other, the first would have been killed for waiting.
-    assert all((tmp_path / f"{name}-{index}.ended").exists() for name in systems for index in range(2))
+    # In good order where they may write something at their end. One after the other, the first would have been killed for waiting.
+    assert [(tmp_path / f"{name}-{index}.ended").exists() for name in systems for index in range(2)] == [ends_in_order] * 4
+    assert processes_with(str(tmp_path)) == []
     assert all(system.services == [] for system in systems.values())
 
 

@@ -23,7 +23,8 @@ from hydrotest.spec.kafka import Kafka
 from hydrotest.spec.spark import Spark
 from hydrotest.systems import base
 from hydrotest.systems.base import Ready, System
-from hydrotest.systems.cassandra.system import CassandraSystem, Place
+from hydrotest.systems.cassandra.ring import Place
+from hydrotest.systems.cassandra.system import CassandraSystem
 from hydrotest.systems.hdfs.system import CLIENT, HdfsSystem
 from hydrotest.systems.kafka.secured import render_tool
 from hydrotest.systems.kafka.system import KafkaSystem, Ports, cluster_id
@@ -228,6 +229,36 @@ async def test_a_node_is_started_with_its_files_and_another_joins() -> None:
     assert settings["listen_address"] == "10.0.0.2"
     assert settings["seed_provider"][0]["parameters"] == [{"seeds": f"10.0.0.1:{system.storage_port}"}]
     assert settings["native_transport_port"] == int(system.endpoints[0].split(":")[1])
+
+
+async def test_nodes_that_begin_a_ring_are_started_at_once_with_parts_of_their_own() -> None:
+    ring = Ring()
+    hosts = hosts_with(*CASSANDRA_JARS, count=4, answer=ring)
+    ring.nodes = 3
+    system = await cassandra(hosts[:3], config={"num_tokens": 4})
+    ring.nodes = 4
+    await system.add_node(hosts[3], PLACE, nothing)
+    await ended(system)
+    settings = [yaml.safe_load(below(host, f"cassandra-{index}")["cassandra.yaml"]) for index, host in enumerate(hosts)]
+    seeds = ",".join(f"10.0.0.{number}:{system.storage_port}" for number in (1, 2, 3))
+    assert [one["seed_provider"][0]["parameters"] for one in settings] == [[{"seeds": seeds}]] * 4
+    assert [len(one["initial_token"].split(",")) for one in settings[:3]] == [4, 4, 4]
+    # One that comes later takes its part from the others, and so is no seed.
+    assert "initial_token" not in settings[3]
+    assert settings[3]["allocate_tokens_for_local_replication_factor"] == 3
+
+
+@pytest.mark.parametrize(("config", "first"), [({}, 2), ({"initial_token": "1"}, 1)])
+async def test_nodes_without_parts_of_their_own_join_one_after_the_other(config: dict[str, Any], first: int) -> None:
+    asked: list[int] = []
+
+    def answer(_question: Any) -> Any:
+        asked.append(sum(1 for host in hosts if host.started))
+        return {"nodes": asked[-1], "version": "5.0.8"}
+
+    hosts = hosts_with(*CASSANDRA_JARS, count=2, answer=answer)
+    await cassandra(hosts, config=config)
+    assert (asked[0], asked[-1]) == (first, 2)
 
 
 async def test_secrets_of_a_node_are_in_private_files() -> None:

@@ -22,7 +22,8 @@ from hydrotest.run.workloads.cassandra import Store
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Outcome, RecordAccounting, Trial
-from hydrotest.systems.cassandra.system import CassandraSystem, Place
+from hydrotest.systems.cassandra.ring import Place
+from hydrotest.systems.cassandra.system import CassandraSystem
 from tests.real.conftest import SOON, Pressed
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.asyncio(loop_scope="module")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -88,3 +88,9 @@ async def cancelled(task: asyncio.Future[T], seconds: float = 0.0) -> BaseExcept
     task.cancel()  # has no effect on a task that is over
     await asyncio.wait([task])
     return None if task.cancelled() else task.exception()
+
+
+async def at_once(works: Iterable[Awaitable[None]]) -> None:
+    """Does all of them at the same time, each to its end: what still goes on would disturb what comes next. Raises the first failure."""
+    for failure in filter(None, await asyncio.gather(*works, return_exceptions=True)):
+        raise failure

@@ -96,6 +96,9 @@ class System(ABC):
         self.run = run
         self.logs = logs
         self.services: list[RunningService] = []
+        self.ends_in_order = True
+        """Its services do something at their end that matters. Else they are killed: their data are removed next, and to sign off from
+        each other takes them ten seconds."""
         self._programs: dict[str, Programs] = {}
         """By machine."""
         self._on_death = on_death
@@ -145,13 +148,15 @@ class System(ABC):
         return next((service for service in self.services if service.name == name), None)
 
     async def stop(self) -> list[str]:
-        """Stops all services, at once. Goes on past errors; returns the problems.
+        """Ends all services, at once. Goes on past errors; returns the problems.
 
-        Each service signs off from the others. One by one, the last would wait in vain for those that are
-        gone (a last broker, for a quorum).
+        Those that end in good order sign off from each other: one by one, the last would wait in vain for those that are gone (a last
+        broker, for a quorum).
         """
         services, self.services = self.services, []
-        ended = await asyncio.gather(*(service.stop() for service in services), return_exceptions=True)
+        ended = await asyncio.gather(
+            *(service.stop() if self.ends_in_order else service.kill() for service in services), return_exceptions=True
+        )
         return [f"{service.name}: {error}" for service, error in zip(services, ended, strict=True) if error is not None]
 
     def log_folder(self, host: Host) -> PurePath:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import Literal
 
-from hydrotest.errors import SystemFailedError, TrialFailedError
+from hydrotest.errors import OverdueError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, Service
 from hydrotest.hosts.command import LINE_SHOWN, error_lines, log_text
 from hydrotest.hosts.deadlines import cancelled
@@ -117,6 +117,21 @@ class RunningService:
         self.death = None
         await self._spawn()
         return True
+
+    async def kill(self) -> None:
+        """Ends it at once. For a service whose files nobody reads any more. Raises `SystemFailedError` where it hangs."""
+        self._stopping = True
+        late: OverdueError | None = None
+        if self._node is not None:
+            try:
+                await self._node.command("signal", name="kill")
+            except OverdueError as error:
+                late = error
+            except TrialFailedError:
+                pass  # it is gone already
+        await self.stop()
+        if late is not None:
+            raise SystemFailedError(f"{self.name} on {self.host.name}: {late.message}")
 
     async def stop(self) -> None:
         """Asks it to end, waits, and kills it if need be.

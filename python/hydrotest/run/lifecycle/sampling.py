@@ -12,12 +12,11 @@ from hydrotest.analysis.resources.rates import CPU_BUSY
 from hydrotest.errors import HydrotestError, RunFailedError, TrialFailedError
 from hydrotest.hosts.base import Counting, Host
 from hydrotest.hosts.clocks import Comparison
-from hydrotest.hosts.deadlines import Patience, cancelled, within
+from hydrotest.hosts.deadlines import Patience, at_once, cancelled, within
 from hydrotest.hosts.monitored.source import Reading, Source
 from hydrotest.hosts.node import Node
 from hydrotest.run.lifecycle.events import Listener
-from hydrotest.run.lifecycle.teardown import at_once
-from hydrotest.store.samples import SampleBuffer
+from hydrotest.store.sample_buffer import SampleBuffer
 from hydrotest.systems.attached import Look
 
 SETTINGS = {"proc_root": "/proc", "sys_root": "/sys", "interval_ms": 1000, "gauges_ms": 2000}

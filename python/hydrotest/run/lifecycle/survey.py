@@ -12,11 +12,10 @@ from typing import Any
 from hydrotest.errors import RunFailedError, TrialFailedError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.clocks import clock_offset
-from hydrotest.hosts.deadlines import SLOW, Patience
+from hydrotest.hosts.deadlines import SLOW, Patience, at_once
 from hydrotest.hosts.lab.netns import NetnsHost, machine_cores
 from hydrotest.hosts.monitored.source import Known
 from hydrotest.run.lifecycle.events import Silent, Warn
-from hydrotest.run.lifecycle.teardown import at_once
 from hydrotest.spec.choice import narrowed
 from hydrotest.spec.hosts import PAYLOAD, Placed
 from hydrotest.systems.fetch import ProgressCallback

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -72,12 +72,6 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
             await asyncio.shield(task)
         except asyncio.CancelledError:
             continue
-
-
-async def at_once(works: Iterable[Awaitable[None]]) -> None:
-    """Does all of them at the same time, each to its end: what still goes on would disturb what comes next. Raises the first failure."""
-    for failure in filter(None, await asyncio.gather(*works, return_exceptions=True)):
-        raise failure
 
 
 async def each(what: str, works: Sequence[Callable[[], Awaitable[None]]]) -> None:

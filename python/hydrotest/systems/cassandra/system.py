@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -13,6 +13,7 @@ import yaml
 from hydrotest.errors import BadInputError
 from hydrotest.hosts.base import Host, ask
 from hydrotest.hosts.cluster import Cluster, Login, Tls
+from hydrotest.hosts.deadlines import at_once
 from hydrotest.spec.cassandra import Cassandra, CassandraSecurity
 from hydrotest.systems.base import (
     Command,
@@ -27,9 +28,10 @@ from hydrotest.systems.base import (
     shared_port,
 )
 from hydrotest.systems.cassandra.attached import AttachedCassandra
+from hydrotest.systems.cassandra.ring import TOKENS, Place, even_tokens
 from hydrotest.systems.credentials import AUTHORITY, Authority, Issued, new_password
 from hydrotest.systems.fetch import CASSANDRA, ProgressCallback
-from hydrotest.systems.java import COMPILERS_FIRST
+from hydrotest.systems.java import COMPILERS_FIRST, writes_at_end
 from hydrotest.systems.service import OnDeath
 from hydrotest.units import show_count
 
@@ -68,14 +70,6 @@ CREDENTIALS = "credentials"
 """The folder of certificates and passwords, in that of a node."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """A node's location, by the names in cassandra-rackdc.properties."""
-
-    dc: str
-    rack: str
-
-
 class CassandraSystem(System):
     """A running Cassandra ring.
 
@@ -89,16 +83,19 @@ class CassandraSystem(System):
     ) -> None:
         super().__init__(hosts, run, logs, on_death)
         self.spec = spec
+        self.ends_in_order = writes_at_end(spec.jvm)
         self.places = list(places)
         self.version = "unknown"
         self._client_port = 0
         self.storage_port = 0
-        self._exporter_ports: list[int] = []
+        self._exporter_ports: dict[int, int] = {}
         self._authority: Authority | None = None
-        self._issued: list[Issued] = []
+        self._issued: dict[int, Issued] = {}
         """With encryption, each node's certificate."""
         self._tls: Tls | None = None
         self._login: Login | None = None
+        self._tokens = even_tokens(places, spec.config)
+        """Of the nodes that begin the ring at once."""
         self._jamm: dict[str, PurePath] = {}
         """The agent's jar, by machine."""
 
@@ -121,8 +118,14 @@ class CassandraSystem(System):
             self._tls = self._authority.client(security.client_certificates)
         if security.password:
             self._login = FIRST_LOGIN
-        for index in range(len(self.hosts)):
-            await self._join(index)
+        if self._tokens is None:
+            for index in range(len(self.hosts)):
+                await self._join(index)
+        else:
+            await at_once(self._begin(index) for index in range(len(self.hosts)))
+        # One after the other: together they take as long on one machine as each alone would.
+        for host in self.hosts:
+            self.version = (await self._await_ready(self._serves(host)))["version"]
         await self.until_ready()
         if security.password:
             await self._change_password()
@@ -140,7 +143,9 @@ class CassandraSystem(System):
 
     async def _find(self, hosts: Sequence[Host], say: ProgressCallback) -> None:
         distribution = Distribution(CASSANDRA, self.spec.home, os.environ.get("CASSANDRA_HOME"), "lib")
-        self.version = await self._find_programs(hosts, distribution, say)
+        version = await self._find_programs(hosts, distribution, say)
+        if self.version == "unknown":  # a running node has said its own
+            self.version = version
         for host in hosts:
             jars = self.programs(host).jars
             found = await host.glob(jars, "jamm-*.jar")
@@ -151,14 +156,18 @@ class CassandraSystem(System):
             self._jamm[host.machine] = found[0]
 
     async def _join(self, index: int) -> None:
-        """Nodes join one after the other: each takes its part of the ring from the existing ones."""
+        """Nodes that are not given their parts of the ring join one after the other: each takes its own from the existing ones."""
+        await self._begin(index)
+        await self._await_ready(self._knows(self.hosts[index], index + 1))
+
+    async def _begin(self, index: int) -> None:
+        """Starts a node."""
         host = self.hosts[index]
-        self._exporter_ports.append(await host.free_port())
+        self._exporter_ports[index] = await host.free_port()
         if self._authority is not None:
-            self._issued.append(self._authority.issue(_name(index), [host.address]))
+            self._issued[index] = self._authority.issue(_name(index), [host.address])
         await self._place(host, _name(index), self.render(index))
         await self._start(host, _name(index), self.command(index))
-        self.version = (await self._await_ready(self._knows(host, index + 1)))["version"]
 
     def _folder(self, index: int) -> PurePath:
         return self.folder_of(self.hosts[index], _name(index))
@@ -208,25 +217,39 @@ class CassandraSystem(System):
     def ready(self) -> list[Ready]:
         return [self._knows(host, len(self.hosts)) for host in self.hosts]
 
+    def _serves(self, host: Host) -> Ready:
+        """A node serves, however many others it knows."""
+        return Ready(self._question(host), lambda answer: answer["nodes"] > 0)
+
     def _knows(self, host: Host, count: int) -> Ready:
         """A node serves, and knows so many nodes, itself included."""
+        return Ready(self._question(host), lambda answer: answer["nodes"] == count)
+
+    def _question(self, host: Host) -> dict[str, Any]:
         alone = Cluster([f"{host.address}:{self._client_port}"], self._tls, self._login)
-        return Ready({"cassandra": {"query": "nodes", "cluster": alone.wire()}}, lambda answer: answer["nodes"] == count)
+        return {"cassandra": {"query": "nodes", "cluster": alone.wire()}}
 
     def settings(self, index: int) -> dict[str, Any]:
         """A node's cassandra.yaml; the experiment's `config` takes precedence."""
         host, folder = self.hosts[index], self._folder(index)
-        seed = f"{self.hosts[0].address}:{self.storage_port}"
         copies = min(3, len(self.hosts))
+        parts: dict[str, Any]
+        if self._tokens is None or index >= len(self._tokens):
+            # Parts of equal size for tables with that many copies; random tokens do not give that.
+            parts = {"allocate_tokens_for_local_replication_factor": copies}
+        else:
+            parts = {"initial_token": ",".join(map(str, self._tokens[index]))}
+        # A seed takes nothing from others when it joins. All that are given their parts are seeds: none waits for another one.
+        founders = self.hosts[:1] if self._tokens is None else self.hosts[: len(self._tokens)]
+        seeds = ",".join(f"{host.address}:{self.storage_port}" for host in founders)
         defaults: dict[str, Any] = {
             "cluster_name": "hydrotest",
-            "num_tokens": 16,
-            # Parts of equal size for tables with that many copies; random tokens do not give that.
-            "allocate_tokens_for_local_replication_factor": copies,
+            "num_tokens": TOKENS,
+            **parts,
             "default_keyspace_rf": copies,
             "partitioner": "org.apache.cassandra.dht.Murmur3Partitioner",
             "endpoint_snitch": "GossipingPropertyFileSnitch",
-            "seed_provider": [{"class_name": "org.apache.cassandra.locator.SimpleSeedProvider", "parameters": [{"seeds": seed}]}],
+            "seed_provider": [{"class_name": "org.apache.cassandra.locator.SimpleSeedProvider", "parameters": [{"seeds": seeds}]}],
             "listen_address": host.address,
             "rpc_address": host.address,
             "storage_port": self.storage_port,

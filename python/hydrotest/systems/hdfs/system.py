@@ -28,6 +28,7 @@ from hydrotest.systems.base import (
 from hydrotest.systems.fetch import ProgressCallback
 from hydrotest.systems.hdfs.attached import AttachedHdfs
 from hydrotest.systems.hdfs.client import HdfsAccess, HdfsClient, beans_of, distribution
+from hydrotest.systems.java import writes_at_end
 from hydrotest.systems.properties import property_text
 from hydrotest.systems.service import OnDeath
 from hydrotest.units import show_count
@@ -73,6 +74,7 @@ class HdfsSystem(System, HdfsAccess):
     def __init__(self, spec: Hdfs, name_node: Host, data_nodes: Sequence[Host], run: str, logs: PurePath, on_death: OnDeath) -> None:
         super().__init__(list(dict.fromkeys([name_node, *data_nodes])), run, logs, on_death)
         self.spec = spec
+        self.ends_in_order = writes_at_end(spec.jvm)
         self.name_node = name_node
         self.data_nodes = list(data_nodes)
         self.version = "unknown"

@@ -31,7 +31,7 @@ from hydrotest.systems.base import (
     resource,
 )
 from hydrotest.systems.fetch import KAFKA, KAFKA_3_9, ProgressCallback
-from hydrotest.systems.java import COMPILERS_FIRST
+from hydrotest.systems.java import COMPILERS_FIRST, writes_at_end
 from hydrotest.systems.kafka.attached import AttachedKafka
 from hydrotest.systems.kafka.secured import LISTENER, Secured
 from hydrotest.systems.properties import properties_text
@@ -71,6 +71,7 @@ class KafkaSystem(System):
     def __init__(self, spec: Kafka, hosts: Sequence[Host], run: str, logs: PurePath, on_death: OnDeath) -> None:
         super().__init__(hosts, run, logs, on_death)
         self.spec = spec
+        self.ends_in_order = writes_at_end(spec.jvm)
         self.version = "unknown"
         self._ports: list[Ports] = []
         self._secured: Secured | None = None

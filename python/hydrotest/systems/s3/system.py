@@ -47,6 +47,7 @@ class S3System(System, S3Access):
     def __init__(self, spec: S3, hosts: Sequence[Host], run: str, logs: PurePath, on_death: OnDeath) -> None:
         super().__init__(hosts, run, logs, on_death)
         self.spec = spec
+        self.ends_in_order = False
         self._ports: dict[str, int] = {}
         self._key = Key(USER, new_password())
         self._authority = Authority() if spec.security is not None and spec.security.tls else None

@@ -21,6 +21,7 @@ from hydrotest.spec.spark import SPARK_DAEMON_BYTES, Spark
 from hydrotest.systems.base import Command, Placement, Ready, System, claim_port
 from hydrotest.systems.credentials import new_secret
 from hydrotest.systems.fetch import ProgressCallback
+from hydrotest.systems.java import writes_at_end
 from hydrotest.systems.properties import properties_text
 from hydrotest.systems.service import OnDeath
 from hydrotest.systems.spark.attached import AttachedSpark
@@ -55,6 +56,7 @@ class SparkSystem(System, SparkAccess):
     def __init__(self, spec: Spark, master: Host, workers: Sequence[Host], run: str, logs: PurePath, on_death: OnDeath) -> None:
         super().__init__(list(dict.fromkeys([master, *workers])), run, logs, on_death)
         self.spec = spec
+        self.ends_in_order = writes_at_end(spec.jvm)
         self.master = master
         self.workers = list(workers)
         self.client = SparkClient(spec, {"spark.authenticate": True, "spark.authenticate.secret": new_secret()})
