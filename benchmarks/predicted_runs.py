@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import math
 import os
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from prediction_tables import print_scores
 
 from hydrotest.predict.change import asked, read_change
 from hydrotest.spec.lines import parse_document
@@ -126,29 +125,6 @@ def measured(group: str, out: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def table(rows: Sequence[dict[str, Any]]) -> None:
-    """The tables of RESULTS.md."""
-    print("| group | question | what | predicted | measured | off | within |\n|---|---|---|---|---|---|---|")
-    for row in rows:
-        if "refused" in row:
-            print(f"| {row['group']} | {row['question']} | refused: {row['refused']} | | | | |")
-        else:
-            print(f"| {row['group']} | {row['question']} | {row['workload']} {row['what']} | {row['predicted']:.4g} {row['unit']} | {row['measured']:.4g} | "
-                  f"{math.expm1(row['log_error']):+.0%} | {'yes' if row['held'] else 'no'} |")  # fmt: skip
-    kinds: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        if "refused" not in row:
-            kinds[row["what"] if row["unit"] == "ms" else {"s": "seconds of a job", "": "together", "/s": "limit"}[row["unit"]]].append(
-                row["log_error"]
-            )
-    for kind, errors in kinds.items():
-        spread = np.expm1(np.quantile(np.abs(errors), [0.5, 0.9]))
-        within = sum(abs(one) <= math.log(1.5) for one in errors)
-        print(
-            f"{kind}: {len(errors)} cases, off by {spread[0]:.1%} (median), {spread[1]:.1%} (90th percentile); {within} within a factor of 1.5"
-        )
-
-
 def axis_errors(rows: Sequence[dict[str, Any]], file: Path) -> None:
     """Adds the log errors by axis to those that are there."""
     found: dict[str, list[float]] = defaultdict(list, json.loads(file.read_text()) if file.exists() else {})
@@ -170,7 +146,7 @@ def main() -> None:
         rows += measured(group, given.out)
         print(f"{group}: measured", file=sys.stderr, flush=True)
     (given.out / "cases.json").write_text(json.dumps(rows, indent=1))
-    table(rows)
+    print_scores(rows)
     if given.errors is not None:
         axis_errors(rows, given.errors)
 

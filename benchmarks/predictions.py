@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-import numpy as np
+from prediction_tables import print_cases, spread_of
 
 from hydrotest.analysis.demand.body import Applied, Ride, Source, alike_to, body_of
 from hydrotest.analysis.demand.windows import Seen, system_windows
@@ -41,7 +41,6 @@ GROUPS = json.loads((ROOT / "benchmarks" / "predictions.json").read_text())
 """Labs and cases, written before any of them was measured."""
 
 
-RULES = ("proportional", "bytes", "no fixed part")
 CPU_MAX = 0.85
 """Share of the cores from which on a window by schedule shows an overload."""
 
@@ -342,38 +341,6 @@ def _ratio(out: Path, group: str, case: Case, row: dict[str, Any], measured: flo
     return math.log(measured / (row["limit"] / whole["limit"]))
 
 
-def table(rows: Sequence[dict[str, Any]]) -> None:
-    """The tables of RESULTS.md."""
-    print("| case | predicted | measured | off | as a ratio | within | proportional | bytes | no fixed part | binds | bound |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
-    for row in rows:
-        if "raw" not in row:
-            print(f"| {row['case']} | refused: {row['refused']} | | | | | | | | | |")
-            continue
-        rules_ = " | ".join(f"{math.expm1(row['rules'][name]):+.0%}" for name in RULES)
-        held = f"refused: {row['refused']}" if row["refused"] else "yes" if row["held"] else "no"
-        ratio = "–" if row["ratio"] is None else f"{math.expm1(row['ratio']):+.0%}"
-        print(f"| {row['case']} | {row['predicted']:,.0f} | {row['measured']:,.0f} | {math.expm1(row['raw']):+.0%} | {ratio} | {held} | {rules_} "
-              f"| {row['binds']} | {row['bound'] or '–'} |")  # fmt: skip
-    whole = [row for row in rows if "raw" in row and not row["refused"]]
-    print(f"answered: {len(whole)} cases, {sum(row['held'] for row in whole)} within; what binds was right in "
-          f"{sum(row['binds'] == row['bound'] for row in whole)} of {sum(row['bound'] is not None for row in whole)} where it is known")  # fmt: skip
-    print(_spread("predicted", [row["raw"] for row in whole]))
-    print(_spread("as a ratio to the reference", [row["ratio"] for row in whole if row["ratio"] is not None]))
-    for name in RULES:
-        print(_spread(name, [row["rules"][name] for row in whole]))
-    for name, axis in (("links", "network"), ("disks", "disk")):
-        print(_spread(name, [row["raw"] for row in whole if axis in row["axes"]]))
-
-
-def _spread(name: str, logs: Sequence[float]) -> str:
-    """Errors as factors: 50 % too much and a third too little are as far off."""
-    if not logs:
-        return f"{name}: no case"
-    errors = np.expm1(np.quantile(np.abs(logs), [0.5, 0.9]))
-    return f"{name}: {len(logs)} cases, off by {errors[0]:.1%} (median), {errors[1]:.1%} (90th percentile)"
-
-
 def axis_errors(rows: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
     """Log errors by axis, of cases that move it: as `errors.json` has them."""
     found: dict[str, list[float]] = defaultdict(list)
@@ -401,10 +368,10 @@ def main() -> None:
     made = {group: predictions(group, given.out, is_hindsight=given.hindsight) for group in groups}
     rows = [row for group in groups for row in scored(group, given.out, made[group])]
     (given.out / ("cases.hindsight.json" if given.hindsight else "cases.json")).write_text(json.dumps(rows, indent=1))
-    table(rows)
-    print(_spread("the same once more", [one for group in groups for one in unchanged(group, given.out)]))
+    print_cases(rows)
+    print(spread_of("the same once more", [one for group in groups for one in unchanged(group, given.out)]))
     cpu = [row for group in groups for row in demanded(group, given.out, made[group])]
-    print(_spread("CPU by schedule", [row["log"] for row in cpu]))
+    print(spread_of("CPU by schedule", [row["log"] for row in cpu]))
     if given.errors is not None:
         given.errors.write_text(json.dumps(axis_errors(rows), indent=1, sort_keys=True) + "\n")
 
