@@ -632,6 +632,44 @@ def test_a_prediction_is_held_against_what_was_predicted_only(tmp_path: Path, mo
         score_module.score(more, tmp_path / "again")
 
 
+@pytest.mark.parametrize(
+    ("changes", "loads", "file", "about"),
+    [
+        # A limit beside another load is not the one that a run has of each workload alone.
+        ([], {"large": 10_000.0}, FILE, "load beside it"),
+        ([], {}, FILE.replace("heap: 512 MiB", "heap: 1 GiB"), r"kafka\.heap"),
+        ([], {}, FILE.replace("heap: 512 MiB", "heap: 512 MiB, config: {num.network.threads: 8}"), r"kafka\.config"),
+        # A link that binds, and that the run has otherwise.
+        (["hosts.network=0.02x"], {}, FILE, r"hosts\.network"),
+    ],
+)
+def test_a_run_that_is_not_what_was_predicted_is_no_score(
+    changes: list[str], loads: dict[str, float], file: str, about: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = known(TRUE, np.random.default_rng(3), text=file)
+    monkeypatch.setattr(score_module, "read_known", lambda path: again)
+    answer = answered([known(TRUE)], Question([read_change(one) for one in changes], loads, workloads=["small"]), EXACT)
+    assert answer.predictions
+    with pytest.raises(BadInputError, match=about):
+        score_module.score(answer, tmp_path / "again")
+
+
+def test_a_link_that_binds_and_is_as_predicted_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a link gives is measured anew each time; a tenth more is the same one."""
+    answer = asked(known(TRUE), "hosts.network=0.02x", workloads=["small"])
+    assert answer.predictions[0].binds.resource == "network"
+    again = replace(known(TRUE), has={"kafka": HAS.times(1.0, 0.022)})
+    monkeypatch.setattr(score_module, "read_known", lambda path: again)
+    assert [one.workload for one in score_module.score(answer, tmp_path / "again")] == ["small"]
+
+
+def test_a_type_with_credits_takes_the_place_of_whole_cores() -> None:
+    """What it has of its cores for as long as one likes is no whole number of them."""
+    whole = known(TRUE, text=FILE.replace("cores: 0.5", "cores: whole"))
+    sustains = asked(whole, types={"kafka": replace(TYPE, cpu_baseline=0.7, is_burstable=True)})
+    assert of(sustains, "small").limit == pytest.approx(of(asked(known(TRUE), "hosts.cores=0.7x"), "small").limit)
+
+
 def test_a_score_counts_once_and_for_what_it_moved(tmp_path: Path) -> None:
     own = tmp_path / "scores.jsonl"
     for _ in range(12):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import yaml
 from hydrotest.analysis.demand.laws.base import Load
 from hydrotest.analysis.demand.laws.cassandra import MixLaw
 from hydrotest.analysis.demand.laws.kafka import ProduceLaw
-from hydrotest.catalogue.cost import Wanted
+from hydrotest.catalogue.cost import Uncounted, Wanted
 from hydrotest.catalogue.machine import Machine, Price
 from hydrotest.cli.entry import main
 from hydrotest.errors import EXIT_BAD_INPUT, BadInputError
@@ -422,6 +423,9 @@ load:
         ("{rate: 1K}", "{daily: {low: 5K, high: 2K}}", 8, "`low` is more than `high`"),
         ("{count: 3}", "{count: 3, zones: 7}", 4, "not in 7 zones"),
         ("{rate: 1K}\n", "{rate: 1K}\nevents: [{at: 3h, roll: kafka, count: 5}]\n", 9, "`count` is of hosts that are added"),
+        ("{rate: 1K}\n", "{rate: 1K}\nevents: [{at: 3h, roll: kafka, rebalance: 1 MB/s}]\n", 9, "`rebalance` is of hosts that are added"),
+        ("{rate: 1K}\n", "{rate: 1K}\nevents: [{at: 3h, add: broker, for: 1 h}]\n", 9, "hosts that are added stay"),
+        ("{rate: 1K}", "{rate: 1K, ratio: 2}", 8, "`ratio` is of a load that follows"),
         ("{rate: 1K}\n", "{rate: 1K}\nevents: [{at: 99d, fail: broker-1}]\n", 9, "after the end"),
         ("{rate: 1K}\n", "{rate: 1K}\nfill: 0\n", 9, "fill"),
         ("{rate: 1K}", "{rate: 1 parsec}", 8, "'100K'"),
@@ -438,6 +442,40 @@ def test_a_mistake_in_a_scenario_is_named_with_its_line(
     said = capsys.readouterr().err
     assert f"scenario.yaml:{line}" in said
     assert says in said
+
+
+def test_a_run_in_which_nothing_was_full_plays_nothing(tmp_path: Path) -> None:
+    run = known(TRUE)
+    idle = [
+        replace(one, used=replace(one.used, cores=one.used.cores / 2, throttled=0.0, written=0.0))
+        for one in run.seen["kafka"]
+        if one.is_whole
+    ]
+    with pytest.raises(BadInputError, match="nothing of its hosts was full"):
+        played(tmp_path, replace(run, seen={"kafka": idle}), load={"small": {"rate": 1000}})
+
+
+def test_disks_cost_what_they_are_played_with(tmp_path: Path) -> None:
+    """A type's own way to its disks is paid for beyond what is included; disks of its own are not."""
+    price = Price("us-east-1", "on-demand", 0.1, date(2026, 11, 1), "own")
+    machine = Machine("aws", "m", vcpus=1, memory_bytes=8 * 10**9, net_base_bit_s=8e9, disk_base_b_s=4e8, prices=(price,))
+    hosts = {"broker": {"count": 2, "type": "aws/m", "disk": {"size": "1 TB"}}}
+
+    def units(one: Machine) -> list[str]:
+        found, _ = played(tmp_path, known(TRUE), load={"small": {"rate": 1000}}, hosts=hosts, machines={"aws/m": one})
+        assert found.cost is not None
+        return [f"{line.count / 2:.0f} {line.unit}" for line in found.cost.lines]
+
+    assert units(machine) == ["1 machine", "931 GiB month", "275 MB/s month"]
+    assert units(replace(machine, local_disks=1, local_disk_bytes=9e11)) == ["1 machine"]
+
+
+def test_disks_without_a_price_are_named(tmp_path: Path) -> None:
+    price = Price("", "on-demand", 0.1, date(2026, 11, 1), "own")
+    machine = Machine("own", "m", vcpus=1, memory_bytes=8 * 10**9, net_base_bit_s=8e9, prices=(price,))
+    hosts = {"broker": {"count": 2, "type": "own/m", "disk": {"size": "1 TB"}}}
+    found, _ = played(tmp_path, known(TRUE), load={"small": {"rate": 1000}}, hosts=hosts, machines={"own/m": machine})
+    assert found.not_in_cost == [Uncounted.DISKS]
 
 
 def test_a_trace_with_a_rate_beyond_all_is_named(tmp_path: Path) -> None:
@@ -489,6 +527,8 @@ def test_a_restart_in_turn_comes_to_a_host_that_was_away_when_it_is_back(tmp_pat
     ({"hosts": {"broker": {"count": 2, "type": "own/m", "burst": {"network": "1 Gbit/s", "size": "1 GB"}}}}, 3),
     ({"systems": {"kafk": {"on": "broker"}}}, 4), ({"systems": {"kafka": {"on": "broker", "compaction": {"rewrites": 4}}}}, 4),
     ({"load": {"smal": {"rate": 1000}}}, 5),
+    ({"hosts": {"broker": {"count": 2, "type": "own/credits"}}}, 3), ({"hosts": {"broker": {"count": 2, "type": "own/no-link"}}}, 3),
+    ({"hosts": {"broker": {"count": 2, "type": "own/little"}}}, 3), ({"load": {"small": {"rate": 1000, "groups": 5}}}, 5),
 ])  # fmt: skip
 def test_what_the_runs_do_not_bear_is_named_with_its_line(changed: dict[str, Any], line: int, tmp_path: Path) -> None:
     value = {"name": "made-up", "model": "made-up", "hosts": {"broker": {"count": 2}}, "systems": {"kafka": {"on": "broker"}},
@@ -498,6 +538,8 @@ def test_what_the_runs_do_not_bear_is_named_with_its_line(changed: dict[str, Any
     file.write_text("".join(f"{key}: {json.dumps(one)}\n" for key, one in value.items()))
     scenario, document = read_scenario(file)
     machine = Machine("own", "m", vcpus=1, net_base_bit_s=4e9, net_peak_bit_s=4e9)
+    there = {"own/m": machine, "own/credits": replace(machine, name="credits", is_burstable=True), "own/no-link":
+             Machine("own", "no-link", vcpus=1), "own/little": replace(machine, name="little", memory_bytes=10**9)}  # fmt: skip
     with pytest.raises(BadInputError) as caught:
-        prepared(scenario, [known(TRUE)], {"own/m": machine}, document)
+        prepared(scenario, [known(TRUE)], there, document)
     assert (caught.value.file, caught.value.line) == (file, line)

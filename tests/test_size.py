@@ -21,6 +21,7 @@ from hydrotest.catalogue.machine import Machine, Price
 from hydrotest.catalogue.machines import selected, shipped
 from hydrotest.cli.entry import main
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_REFUSED, BadInputError
+from hydrotest.predict.answer import Why
 from hydrotest.predict.bought import bought
 from hydrotest.predict.change import read_change
 from hydrotest.predict.known import Known
@@ -237,6 +238,35 @@ def test_two_systems_are_apart_or_on_the_same_hosts() -> None:
     assert all(not plan.is_shared for plan in plans(both(0.0), needs, CARRIERS, may_share=False, lost="none"))
 
 
+def test_on_shared_hosts_what_a_system_uses_and_does_not_need_counts() -> None:
+    """The store was seen to use 0.4 core at any rate: alone it gives way, beside a broker it does not."""
+    run, machines = both(0.0), [machine("one", 1, 0.05, memory=4 * GB)]
+    spinning = [one if one.is_closed else replace(one, used=replace(one.used, cores=0.4)) for one in run.seen["cassandra"]]
+    busy = replace(run, seen={**run.seen, "cassandra": spinning})
+    needs = {"small": 300_000.0, "store": 300.0}
+
+    def cpu(known_: Known, *, is_shared: bool) -> float:
+        found = plans(known_, needs, machines, lost="none", headroom=0.0, top=99)
+        return max(part.use["cpu"] for plan in found if plan.is_shared is is_shared for part in plan.parts)
+
+    assert cpu(busy, is_shared=False) == pytest.approx(cpu(run, is_shared=False), rel=0.05)
+    assert cpu(busy, is_shared=True) > cpu(run, is_shared=True) + 0.1
+
+
+def test_where_an_objective_was_measured_no_more_of_the_cores_counts() -> None:
+    """At its limit by an objective the broker had used 60 % of its core: on what is bought no more counts."""
+    limit = next(float(rate) for rate in np.geomspace(1e4, 1e8, 1000) if needed(rate, 2) >= 0.6 * 0.5)
+    run = known(TRUE, text=COPIES)
+    need = {"small": limit}
+    without, with_it = (plans(one, need, CARRIERS[:1])[0].parts[0] for one in (run, replace(run, limits={"small": limit})))
+    assert with_it.use["cpu"] * with_it.count > 1.4 * without.use["cpu"] * without.count
+
+
+def test_more_groups_than_four_times_those_that_read_are_refused() -> None:
+    run = known(TRUE)
+    assert [one.why for one in size([run], Ask({"small": 1e5}, CARRIERS, lost="none", groups={"small": 5})).refused] == [Why.TOO_FAR]
+
+
 def test_more_than_four_times_the_hosts_are_taken_only_if_asked_for() -> None:
     need, run = {"large": 3_000_000.0}, known(TRUE, text=FILE.replace("partitions: 6", "partitions: 48"))
     found = size([run], Ask(need, CARRIERS[:1], lost="none"))
@@ -293,13 +323,13 @@ def test_the_whole_catalogue_is_looked_at() -> None:
 
 
 def test_the_command_prints_and_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("hydrotest.cli.commands.size.read_known", lambda *_: known(TRUE, text=COPIES))
+    monkeypatch.setattr("hydrotest.predict.known.read_known", lambda *_, **__: known(TRUE, text=COPIES))
     assert main(["size", "run", "--need", "small=1M", "--types", "aws/c7i.*", "--save", str(tmp_path / "plan.json")]) == EXIT_DONE
     text = capsys.readouterr().out
     assert "aws/c7i.large" in text
     assert json.loads((tmp_path / "plan.json").read_text())["needs"] == {"small": 1e6}
     assert main(["size", "run", "--need", "large=50K,small=1M", "--survive", "none", "--types", "aws/c7i.*", "--json"]) == EXIT_DONE
-    monkeypatch.setattr("hydrotest.cli.commands.size.read_known", lambda *_: replace(known(TRUE, text=COPIES), seen={"kafka": []}))
+    monkeypatch.setattr("hydrotest.predict.known.read_known", lambda *_, **__: replace(known(TRUE, text=COPIES), seen={"kafka": []}))
     assert main(["size", "run", "--need", "small=1M"]) == EXIT_REFUSED
 
 

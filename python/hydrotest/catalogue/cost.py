@@ -76,6 +76,10 @@ class Uncounted(StrEnum):
     """Traffic between zones."""
     ZONE_TRAFFIC_SUM = "zone_traffic_sum"
     """The same, in the sum: it is counted in what a million operations cost, each workload alone."""
+    DISKS = "disks"
+    """Disks that are reached by the network, whose price is not known."""
+    DISK_SPEED = "disk_speed"
+    """What such disks write beyond what is included in their price."""
     PEOPLE = "people"
     LICENCES = "licences"
     SUPPORT = "support"
@@ -208,6 +212,11 @@ def _month_line(what: str, found: Mapping[str, object], count: float, hours: flo
 def has_disk_price(provider: str) -> bool:
     """Whether the price of disks that are reached by the network is known."""
     return _other(provider, DISK) is not None
+
+
+def has_disk_speed_price(provider: str) -> bool:
+    """Whether what such disks write beyond what is included costs something, as far as is known."""
+    return _other(provider, DISK_FASTER) is not None
 
 
 def _other(provider: str, what: str) -> Mapping[str, object] | None:

@@ -194,6 +194,10 @@ class Prediction(Row):
     no_latency: NoLatency | None = Field(None, description="Why none is predicted.")
     at: dict[str, Number] = Field(description="All numbers that it holds for, by name: a run that is held against it must have them.")
     alike: dict[str, str] = Field(description="The settings that such a run must have, too.")
+    beside: dict[str, Number] = Field(
+        default_factory=dict,
+        description="Loads of other workloads on its hosts, operations a second, for which there is room at the limit.",
+    )
 
 
 class Job(Row):

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from hydrotest.analysis.bottleneck.use import NEAR_CEILING
 from hydrotest.analysis.demand.body import Applied, Body, Source, alike_to, body_of, differing
 from hydrotest.analysis.demand.laws.base import Law
 from hydrotest.analysis.demand.windows import Ceilings, law_of
 from hydrotest.errors import BadInputError
 from hydrotest.predict.answer import Refused, Why
 from hydrotest.predict.axes import Reached
+from hydrotest.predict.capacity import Scene
 from hydrotest.predict.change import MEMORY, RESOURCES, Asked, as_file
 from hydrotest.predict.known import Known
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
+from hydrotest.spec.models import Experiment
 from hydrotest.spec.workload import Workload
+from hydrotest.verdicts.figures import Resource
 
 BUDGET_MIN = 6
 """Minutes for each workload."""
@@ -25,8 +31,18 @@ MEMORY_SHARE = 0.5
 """Of a host's memory that data may take so that reads still come from memory: the rest is the heap's, and of what is written."""
 CORES, NETWORK, DISK = "hosts.cores", "hosts.network", "hosts.disk"
 GROUPS = "groups"
+NEEDED_MIN = 0.5
+"""Share of the cores that an operation's law must have at a limit by an objective: below it something else bound."""
 READERS_MAX = 2
 """Of groups that nobody has measured so many are, at most: from there on each costs what the last one did."""
+
+
+class AtObjective(NamedTuple):
+    """A limit at an objective on latency."""
+
+    rate: float
+    full: float
+    """Share of the cores that could be used then."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +68,35 @@ class Basis:
     def applied(self) -> Applied:
         """The workload on its hosts."""
         return Applied(self.spec, self.hosts, self.body.ride, self.groups)
+
+    @property
+    def at_objective(self) -> AtObjective | None:
+        """Its limit at an objective, as it was measured. None where none was, or where it used too little of the cores to be theirs."""
+        first, original = self.first, self.first.experiment.workloads.get(self.name)
+        limit = first.limits.get(self.name)
+        if limit is None or original is None:
+            return None
+        hosts = len(first.experiment.systems.present()[self.system].hosts)
+        then = Scene(self.body, Applied(original, hosts, self.body.ride), first.has[self.system], False, 1.0, self.body.others)
+        share = {use.resource: use.share for use in then.uses(limit)}
+        if max(share.get(Resource.NETWORK, 0.0), share.get(Resource.DISK, 0.0)) >= NEAR_CEILING:
+            # Where a link or a disk bound, nothing shows how much of the cores could have been used.
+            return AtObjective(limit, self.body.full)
+        return AtObjective(limit, min(self.body.full, share[Resource.CPU])) if share[Resource.CPU] >= NEEDED_MIN * self.body.full else None
+
+    @property
+    def usable(self) -> float:
+        """Share of the cores that can be used: at its objective, where that was measured."""
+        found = self.at_objective
+        return self.body.full if found is None else found.full
+
+    def seen_cores(self, rate: float, hosts: int) -> float:
+        """Cores that each of so many hosts was seen to use at a rate by schedule, of a system that uses more than it needs: threads that look
+        for work in a loop take it from others on the same host. Of another one what is fixed: the rest is its law's."""
+        if not self.body.is_soft:
+            return self.body.demands.fixed
+        measured = len(self.first.experiment.systems.present()[self.system].hosts)
+        return self.body.idling(rate * measured / hosts)
 
     @property
     def copies_needed(self) -> int:
@@ -88,6 +133,18 @@ def basis_of(runs: Sequence[Known], now: Asked, name: str) -> Basis | Refused:
     return replace(found, numbers=_numbers(runs, found))
 
 
+def alike(spec: Workload, law: Law, experiment: Experiment, system: str) -> dict[str, str]:
+    """The settings that must be as they are, for a run that is held against a prediction."""
+    found = {key: repr(value) for key, value in law.axes.fixed(spec).items()}
+    settings = _settings(experiment, system)
+    return found | {f"{system}.{key}": json.dumps(value, sort_keys=True, default=str) for key, value in settings.items()}
+
+
+def _settings(experiment: Experiment, system: str) -> dict[str, Any]:
+    """Those of a system, apart from its hosts."""
+    return experiment.systems.present()[system].model_dump(exclude={"hosts"})
+
+
 def _sources(runs: Sequence[Known], same: Sequence[Known], system: str) -> list[Source]:
     """The windows of a system, in the places of their runs; none of those that are set up in another way, or on other machines."""
     return [Source(run.experiment.workloads, len(run.experiment.systems.present()[system].hosts),
@@ -97,7 +154,7 @@ def _sources(runs: Sequence[Known], same: Sequence[Known], system: str) -> list[
 
 def _changed(run: Known, now: Asked, system: str) -> list[str]:
     """Settings of a system, apart from its hosts, that a run does not have in this way."""
-    wanted, had = (one.systems.present()[system].model_dump(exclude={"hosts"}) for one in (now.experiment, run.experiment))
+    wanted, had = (_settings(one, system) for one in (now.experiment, run.experiment))
     return [key for key, value in wanted.items() if had.get(key) != value]
 
 

@@ -125,7 +125,7 @@ def with_room(part: Part, bases: Sequence[Basis], ask: Ask) -> Part:
     """By how much all loads may really grow: what is fixed does not grow with them, and fuller batches cost less."""
     own = [one for one in bases if one.system in part.systems]
     machine = next(one for one in ask.machines if one.full_name == part.machine)
-    has = _has(machine, min(one.body.full for one in own))
+    has = _has(machine, min(one.usable for one in own))
     times, binds = _room(own, has, ask, part.count)
     after = None if part.after_one is None else _room(own, has, ask, part.count - 1)[0] - 1
     return part.model_copy(update={"headroom": times - 1, "after_one": after, "binds": binds})

@@ -216,7 +216,11 @@ def _change_types(
             for key, wanted in machine.wanted.items():
                 if had := _whole(file.get(key)) if key == "cores" and _whole(file.get(key)) else machine.had.get(key):
                     own[key] = wanted / had
-                    _scale(file, key, wanted / had, f"--type {machine.name}")
+                    if key == "cores" and _whole(file.get(key)) and wanted != round(wanted):
+                        # What a type with credits sustains is no whole number of cores.
+                        file[key] = round(wanted, 4)
+                    else:
+                        _scale(file, key, wanted / had, f"--type {machine.name}")
 
 
 def _factor(host: Mapping[str, Any], change: Change) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from hydrotest.catalogue.cost import (
     Wanted,
     cost_of,
     disk_lines,
+    has_disk_speed_price,
     has_traffic_price,
     machine_line,
     traffic_line,
@@ -57,8 +58,8 @@ class Billed(NamedTuple):
     """What is asked, in prices."""
 
     cost: Cost
-    uncounted: Uncounted | None = None
-    """Of the traffic between zones: none where it is counted, or stays in a zone."""
+    uncounted: Sequence[Uncounted] = ()
+    """Of the traffic between zones, and of disks, what is not counted."""
     beyond: Mapping[str, float] = {}
     """Of loads that are more than the limit that the run found of a workload: that limit, in operations a second."""
 
@@ -80,6 +81,8 @@ def run_cost(path: Path, bill: Bill) -> Billed:
     lines = [machine_line(machine, count, bill.wanted) for machine, count in _machines(experiment, bill)]
     for name, size in bill.disks.items():
         lines += disk_lines(bill.types[name].provider, size, len(systems[name].hosts), hours=bill.hours, region=bill.wanted.region)
+    # How much they write is not asked.
+    slow = [Uncounted.DISK_SPEED] if any(has_disk_speed_price(bill.types[name].provider) for name in bill.disks) else []
     found = _rates(folder, experiment, bill.loads)
     traffic = [_traffic(experiment, bill, workload, rate) for workload, rate, _ in found]
     if bill.loads:
@@ -88,17 +91,13 @@ def run_cost(path: Path, bill: Bill) -> Billed:
         cost = cost_of(experiment.name, lines, [AtRate(*one) for one in found], bill.hours)
         limits = {name: rate for name, rate, at in _rates(folder, experiment, {}) if at == "limit"}
         beyond = {name: limits[name] for name, rate in bill.loads.items() if rate > limits.get(name, math.inf)}
-        return Billed(cost, Uncounted.ZONE_TRAFFIC if _lacks_traffic(experiment, bill, bill.loads) else None, beyond)
+        return Billed(cost, [*([Uncounted.ZONE_TRAFFIC] if _lacks_traffic(experiment, bill, bill.loads) else []), *slow], beyond)
     rates = [AtRate(*one, 0.0 if line is None else line.usd_h) for one, line in zip(found, traffic, strict=True)]
     cost = cost_of(experiment.name, lines, rates, bill.hours)
     if bill.zones < 2:
-        return Billed(cost)
-    return Billed(
-        cost,
-        Uncounted.ZONE_TRAFFIC
-        if not cost.millions or _lacks_traffic(experiment, bill, [one[0] for one in found])
-        else Uncounted.ZONE_TRAFFIC_SUM,
-    )
+        return Billed(cost, slow)
+    lacks_traffic = not cost.millions or _lacks_traffic(experiment, bill, [one[0] for one in found])
+    return Billed(cost, [Uncounted.ZONE_TRAFFIC if lacks_traffic else Uncounted.ZONE_TRAFFIC_SUM, *slow])
 
 
 def plan_cost(path: Path, number: int, hours: float = HOURS) -> Billed:
@@ -122,7 +121,7 @@ def plan_cost(path: Path, number: int, hours: float = HOURS) -> Billed:
     lines = [line.of_month(hours) for line in [*(line for part in plan.parts for line in part.lines), *plan.traffic]]
     machines = " + ".join(f"{part.count} × {part.machine}" for part in plan.parts)
     cost = cost_of(f"plan {number}: {machines}", lines, [AtRate(name, rate, "load") for name, rate in size.needs.items()], hours)
-    return Billed(cost, None if plan.traffic_usd_h is not None else Uncounted.ZONE_TRAFFIC)
+    return Billed(cost, [] if plan.traffic_usd_h is not None else [Uncounted.ZONE_TRAFFIC])
 
 
 def _lacks_traffic(experiment: Experiment, bill: Bill, workloads: Iterable[str]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from hydrotest.analysis.demand.body import Body
 from hydrotest.predict.answer import Why
+from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond
 
 FIT_ERROR_MAX = 0.25
 """A law that misses half of its windows by more is none."""
@@ -37,6 +38,15 @@ def no_fit(body: Body, system: str) -> Gate | None:
 def is_cpu_bound_known(body: Body) -> bool:
     """Whether the hosts' CPU was full in some window, or nothing shows that something else bound."""
     return body.is_full_seen or body.unexplained is None
+
+
+def too_far(numbers: Iterable[Reached], kind: Callable[[str], str] = str) -> Gate | None:
+    """Whether a number is too far from what was measured, or too many are beyond it. `kind`: axes of one kind count as one."""
+    moved = beyond(numbers)
+    far = [one for one in moved if one.reach > REFUSED]
+    if far:
+        return Gate(Why.TOO_FAR, [one.axis for one in far], max(one.reach for one in far))
+    return Gate(Why.TOO_MANY, [one.axis for one in moved]) if len({kind(one.axis) for one in moved}) > BEYOND_MAX else None
 
 
 def inseparable(body: Body, drivers: Mapping[str, float]) -> Gate | None:

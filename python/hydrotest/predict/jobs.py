@@ -10,9 +10,10 @@ import numpy as np
 
 from hydrotest.analysis.spark.relaid import Parts, Place, Size
 from hydrotest.predict.answer import Job, Refused, Why
-from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond, combined, zone_of
+from hydrotest.predict.axes import Reached, combined, zone_of
 from hydrotest.predict.basis import calibration
 from hydrotest.predict.change import Asked
+from hydrotest.predict.gates import too_far
 from hydrotest.predict.known import Known
 from hydrotest.predict.ran import SYSTEM, Ran, place_of
 from hydrotest.predict.scores import Scores
@@ -65,11 +66,8 @@ def job_answers(runs: Sequence[Known], now: Asked, name: str, speed: float, is_s
                 out.append(refused(Why.SETTING if keys else Why.TOO_FEW, [f"{name}.{key}" for key in keys] or [f"{name}: {test}"]))
             continue
         numbers = _numbers(name, spec, place, alike, is_speed_assumed)
-        far = [one for one in numbers if one.reach > REFUSED]
-        if far:
-            out.append(refused(Why.TOO_FAR, [one.axis for one in far], max(one.reach for one in far)))
-        elif len(beyond(numbers)) > BEYOND_MAX:
-            out.append(refused(Why.TOO_MANY, [one.axis for one in beyond(numbers)]))
+        if (gate := too_far(numbers)) is not None:
+            out.append(refused(*gate))
         elif any(one.spilled for one in alike) and _is_more(numbers, f"{name}.data_scale"):
             out.append(refused(Why.MEMORY, [name]))
         else:

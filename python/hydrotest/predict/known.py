@@ -54,6 +54,13 @@ class Known:
     """By system: windows that are left out, since the hypervisor took cores meanwhile."""
 
 
+def read_runs(paths: Sequence[Path], *, with_jobs: bool = True) -> list[Known]:
+    """Several runs' folders, each once; see `read_known`. Raises `BadInputError`."""
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise BadInputError("a run is named twice: it would count twice", "Name each once.")
+    return [read_known(path, index, with_jobs=with_jobs) for index, path in enumerate(paths)]
+
+
 @each_read_once()
 def read_known(path: Path, index: int = 0, *, with_jobs: bool = True) -> Known:
     """A run's folder; `with_jobs`: with its Spark jobs, whose event logs may be large, and its pipelines.

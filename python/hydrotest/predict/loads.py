@@ -31,6 +31,12 @@ def _neighbours(experiment: Experiment, system: str) -> dict[str, int]:
     return {name: count for name, count in shared.items() if count}
 
 
+def loads_beside(now: Asked, bases: Mapping[str, Basis], basis: Basis, loads: Mapping[str, float]) -> dict[str, float]:
+    """Operations a second of other workloads on its system, and of systems that share hosts with it: those that its limit leaves room for."""
+    near = {basis.system, *_neighbours(now.experiment, basis.system)}
+    return {name: rate for name, rate in loads.items() if rate > 0 and name != basis.name and name in bases and bases[name].system in near}
+
+
 def _of_systems(now: Asked, bases: Mapping[str, Basis], system: str, loads: Mapping[str, float]) -> float:
     """Cores that other systems use on that of its hosts on which they use most: it binds."""
     present = now.experiment.systems.present()
@@ -57,7 +63,7 @@ def system_cores(bases: Mapping[str, Basis], system: str, loads: Mapping[str, fl
     """Cores that a system uses on each of its hosts, at the rates that are asked for; `is_soft`: with what it uses beyond its need."""
     own = [one for one in bases.values() if one.system == system]
     needed = max((one.body.demands.fixed for one in own), default=0.0) + sum(demand(one, loads) for one in own)
-    soft = [one.body.idling(loads.get(one.name, 0.0)) for one in own if is_soft and one.body.is_soft]
+    soft = [one.seen_cores(loads.get(one.name, 0.0), one.hosts) for one in own if is_soft]
     return max([needed, *soft])
 
 

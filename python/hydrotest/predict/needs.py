@@ -93,11 +93,11 @@ class Sized:
     """The need itself."""
 
 
-def sized_of(bases: Sequence[Basis], ask: Ask) -> Sized:
-    """Of the workloads of one system."""
+def sized_of(bases: Sequence[Basis], ask: Ask, *, is_shared: bool = False) -> Sized:
+    """Of the workloads of one system. `is_shared`: others are on its hosts, who do without the cores that it uses and does not need."""
     more = {one.name: ask.needs[one.name] * (1 + ask.headroom) for one in bases}
     counts = np.arange(1, HOSTS_MAX + 1)
-    with_headroom, bare = _needs(bases, more, ask, counts), _needs(bases, ask.needs, ask, counts)
+    with_headroom, bare = (_needs(bases, rates, ask, counts, is_shared=is_shared) for rates in (more, ask.needs))
     left = {"none": counts, "host": counts - 1, "zone": counts - np.ceil(counts / ask.zones).astype(int)}[ask.lost]
     # A host that is lost does not take its data with it: what it kept is kept by others, too.
     after = Needs(*(np.where(left >= 1, values[np.maximum(left, 1) - 1], np.inf) for values in bare))
@@ -106,26 +106,29 @@ def sized_of(bases: Sequence[Basis], ask: Ask) -> Sized:
     copies = max(one.spec.copies for one in bases)
     first = bases[0].first
     return Sized(
-        (bases[0].system,), max(copies, 1 if ask.lost == "none" else 2), min(one.body.full for one in bases), bases[0].has.memory or 0.0,
+        (bases[0].system,), max(copies, 1 if ask.lost == "none" else 2), min(one.usable for one in bases), bases[0].has.memory or 0.0,
         frozenset(first.experiment.systems.present()[bases[0].system].hosts), np.array([sum(one.law.data_bytes(one.spec, int(n)) for one in bases) for n in counts]),
         max(point.source.hosts for point in points), max(point.seen.has.cores for point in points), needs, bare,
     )  # fmt: skip
 
 
-def _needs(bases: Sequence[Basis], rates: Mapping[str, float], ask: Ask, counts: npt.NDArray[np.int64]) -> Needs:
-    rows = np.array([_need(bases, rates, ask, int(count)) for count in counts])
+def _needs(bases: Sequence[Basis], rates: Mapping[str, float], ask: Ask, counts: npt.NDArray[np.int64], *, is_shared: bool) -> Needs:
+    rows = np.array([_need(bases, rates, ask, int(count), is_shared=is_shared) for count in counts])
     return Needs(*rows.T)
 
 
 def uses_at(bases: Sequence[Basis], times: float, has: Mapping[str, float], ask: Ask, hosts: int) -> dict[str, float]:
     """Use of each resource of each host, while all needs are so many times what they are: of systems on the same hosts together."""
     rates = {name: rate * times for name, rate in ask.needs.items()}
-    rows = [_need([one for one in bases if one.system == name], rates, ask, hosts) for name in {one.system for one in bases}]
+    systems = {one.system for one in bases}
+    rows = [_need([one for one in bases if one.system == name], rates, ask, hosts, is_shared=len(systems) > 1) for name in systems]
     cores, link, written = (sum(row[at] for row in rows) for at in range(3))
     return {name: value / has[name] for name, value in zip(RESOURCES, (cores, link, written), strict=True)}
 
 
-def _need(bases: Sequence[Basis], rates: Mapping[str, float], ask: Ask, hosts: int) -> tuple[float, float, float, float, float]:
+def _need(
+    bases: Sequence[Basis], rates: Mapping[str, float], ask: Ask, hosts: int, *, is_shared: bool
+) -> tuple[float, float, float, float, float]:
     """Of each host, by the law: what is fixed once, and what each workload does."""
     cores, link_in, link_out, written, stored = max(one.body.demands.fixed for one in bases), 0.0, 0.0, 0.0, 0.0
     unknown = False
@@ -141,11 +144,13 @@ def _need(bases: Sequence[Basis], rates: Mapping[str, float], ask: Ask, hosts: i
         # What is kept is what is written, once for each copy; copies are spread more evenly than what is led.
         kept = applied.work(rate, is_closed=False).written * one.law.kept_share(one.spec)
         stored += one.law.data_bytes(applied.spec, hosts) + kept * ask.retain_s
+    if is_shared:
+        cores = max([cores, *(one.seen_cores(rates[one.name], hosts) for one in bases)])
     return cores / ask.speed, max(link_in, link_out), written, stored, float(unknown)
 
 
 def on_same_hosts(alone: Sequence[Sized]) -> Sized:
-    """Several systems on the same hosts."""
+    """Several systems on the same hosts, each with what it is there (`sized_of`, shared)."""
 
     def total(of: Sequence[Needs]) -> Needs:
         return Needs(*(np.sum(values, axis=0) for values in zip(*of, strict=True)))

@@ -21,11 +21,12 @@ from hydrotest.analysis.demand.piped import DRIVER, SPARK, Parts, numbers_of, pa
 from hydrotest.analysis.demand.windows import Ceilings
 from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.predict.answer import OBJECTIVE, Bind, Prediction, Price, Refused, Use, Why, Zone
-from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond, combined, zone_of
-from hydrotest.predict.basis import calibration
+from hydrotest.predict.axes import REFUSED, Reached, combined, zone_of
+from hydrotest.predict.basis import Basis, calibration
 from hydrotest.predict.change import RESOURCES, Asked, driver_of
-from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, FIT_ERROR_MAX, WIDE_MAX, Gate
+from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, FIT_ERROR_MAX, WIDE_MAX, Gate, too_far
 from hydrotest.predict.known import Known
+from hydrotest.predict.loads import needs_by_system
 from hydrotest.predict.scores import Scores
 from hydrotest.spec.dataflow import Dataflow
 from hydrotest.verdicts.figures import Resource
@@ -116,10 +117,17 @@ class _Part:
 
 
 def pipeline_answer(
-    runs: Sequence[Known], now: Asked, name: str, speed: float, types: Collection[str], others: Mapping[str, float], scores: Scores
+    runs: Sequence[Known],
+    now: Asked,
+    name: str,
+    speed: float,
+    types: Collection[str],
+    others: Mapping[str, Basis],
+    loads: Mapping[str, float],
+    scores: Scores,
 ) -> Prediction | Refused:
-    """The limit of a pipeline at its objective. `types`: systems that would be on other machines; `others`: cores that other workloads need
-    on each host of a system."""
+    """The limit of a pipeline at its objective. `types`: systems that would be on other machines; `others`: what other workloads stand on
+    that may have `loads`."""
 
     def refused(gate: Gate) -> Refused:
         # What is no pipeline of ours, or has no parts of its own, no run of it shows.
@@ -141,12 +149,13 @@ def pipeline_answer(
            for part, own in first.pipes_have[base].items()}  # fmt: skip
     is_assumed = speed != 1.0 or not parts.hosts.keys().isdisjoint(types)
     numbers = _numbers(now, name, has, same, speed, is_assumed)
-    if (gate := _too_far(numbers)) is not None:
+    if (gate := too_far(numbers, _kind)) is not None:
         return refused(gate)
     found = _laws(name, parts, same, limits, has)
     if isinstance(found, Gate):
         return refused(found)
-    left = [replace(one, full=one.full - others.get(one.system, 0.0) / one.has.cores, law=one.law.times(1 / speed)) for one in found]
+    used = needs_by_system(others, loads, speed)
+    left = [replace(one, full=one.full - used.get(one.system, 0.0) / one.has.cores, law=one.law.times(1 / speed)) for one in found]
     binds = sorted((bind for one in left for bind in one.limits()), key=lambda bind: bind.rate)
     limit = binds[0].rate if binds else math.inf
     if limit <= 0 or limit == math.inf:
@@ -168,6 +177,7 @@ def pipeline_answer(
         prices=_prices(left, parts, limit, numbers), moved=moved, is_soft=len(laws) < len(left), unsettled=_unsettled(same),
         windows=sum(one.workload == other for run, other in same for one in run.pipes),
         fit_error=max((one.error for one in laws), default=0.0), at={one.axis: one.value for one in numbers}, alike=settings_of(now.experiment, name),
+        beside={key: loads[key] for key, one in others.items() if loads.get(key, 0.0) > 0 and one.system in parts.hosts},
     )  # fmt: skip
 
 
@@ -213,16 +223,8 @@ def _numbers(now: Asked, name: str, has: Mapping[str, Ceilings], same: Sequence[
     return [*found, *([Reached("speed", speed, [1.0], is_assumed=True)] if is_assumed else [])]
 
 
-def _too_far(numbers: Sequence[Reached]) -> Gate | None:
-    far = [one for one in numbers if one.reach > REFUSED]
-    if far:
-        return Gate(Why.TOO_FAR, [one.axis for one in far], max(one.reach for one in far))
-    # Cores of several parts are one kind of number.
-    outer = beyond(numbers)
-    return Gate(Why.TOO_MANY, [one.axis for one in outer]) if len({_kind(one.axis) for one in outer}) > BEYOND_MAX else None
-
-
 def _kind(axis: str) -> str:
+    """Cores of several parts are one kind of number."""
     return axis.rpartition(".")[2]
 
 

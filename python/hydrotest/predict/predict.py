@@ -9,22 +9,21 @@ from pathlib import Path
 from statistics import median
 
 from hydrotest import __version__
-from hydrotest.analysis.bottleneck.use import NEAR_CEILING
-from hydrotest.analysis.demand.body import Applied, Body
+from hydrotest.analysis.demand.body import Body
 from hydrotest.analysis.demand.piped import settings_of
 from hydrotest.catalogue.machine import Machine
 from hydrotest.errors import BadInputError
 from hydrotest.kinds.registry import WORKLOADS
 from hydrotest.predict.answer import OBJECTIVE, SATURATED, Answer, Capacity, Job, Moved, Prediction, Refused, Together, Why, Zone
 from hydrotest.predict.at_load import latency_of
-from hydrotest.predict.axes import BEYOND_MAX, REFUSED, Reached, beyond, combined, zone_of
-from hydrotest.predict.basis import DISK, GROUPS, MEMORY_SHARE, NETWORK, Basis, basis_of, calibration
+from hydrotest.predict.axes import REFUSED, Reached, combined, zone_of
+from hydrotest.predict.basis import DISK, GROUPS, MEMORY_SHARE, NETWORK, Basis, alike, basis_of, calibration
 from hydrotest.predict.capacity import Scene, twice
 from hydrotest.predict.change import EVERY, Asked, Change, asked
-from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, WIDE_MAX, inseparable, is_cpu_bound_known, no_fit
+from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, WIDE_MAX, inseparable, is_cpu_bound_known, no_fit, too_far
 from hydrotest.predict.jobs import job_answers
-from hydrotest.predict.known import Known, read_known
-from hydrotest.predict.loads import at_loads, needs_by_system, of_others
+from hydrotest.predict.known import Known, read_runs
+from hydrotest.predict.loads import at_loads, loads_beside, of_others
 from hydrotest.predict.on_type import not_known, on_types, with_neighbours
 from hydrotest.predict.pipelines import pipeline_answer
 from hydrotest.predict.ran import SYSTEM as SPARK
@@ -39,8 +38,6 @@ from hydrotest.verdicts.figures import Resource
 SPEED_AXIS = "speed"
 CAPACITIES_MAX = 24
 """Numbers of hosts of which the limit is shown, about."""
-NEEDED_MIN = 0.5
-"""Share of the cores that an operation's law must have at a limit by an objective: below it something else bound."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +67,7 @@ class Question:
 
 def predict(paths: Sequence[Path], question: Question, scores: Scores) -> Answer:
     """The answer, from the folders of runs. Raises `BadInputError` for runs and changes that cannot be."""
-    if len({path.resolve() for path in paths}) < len(paths):
-        raise BadInputError("a run is named twice: it would count twice", "Name each once.")
-    return answered([read_known(path, index) for index, path in enumerate(paths)], question, scores)
+    return answered(read_runs(paths), question, scores)
 
 
 def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answer:
@@ -113,7 +108,7 @@ def answered(runs: Sequence[Known], question: Question, scores: Scores) -> Answe
         if question.wants(name) or (name in question.loads and isinstance(one, Refused))
     ]
     answers += [
-        pipeline_answer(runs, now, name, question.speed, question.types, needs_by_system(fed, question.loads, question.speed), scores)
+        pipeline_answer(runs, now, name, question.speed, question.types, fed, question.loads, scores)
         for name in pipelines
         if question.wants(name)
         # The records of what feeds it are in its own law.
@@ -144,13 +139,13 @@ def _predict(
 ) -> Prediction | Refused:
     """The limit of one workload, at its objective where that was measured."""
     body = basis.body
-    if (far := _too_far(basis, question)) is not None:
-        return far.model_copy(update={"experiment": calibration(now, basis.name)})
 
     def refused(why: Why, about: Sequence[str], reach: float | None = None) -> Refused:
         return Refused(workload=basis.name, why=why, about=list(about), reach=reach, experiment=calibration(now, basis.name))
 
-    if (gate := no_fit(body, basis.system)) is not None:
+    # What links and disks carry is known by structure, at any width.
+    numbers = [one for one in _all_numbers(basis, question) if one.axis not in (NETWORK, DISK)]
+    if (gate := too_far(numbers) or no_fit(body, basis.system)) is not None:
         return refused(*gate)
     scene, measured, by = _scene(basis, of_others(now, bases, basis, question.loads) / question.speed, question)
     if not scene.binds():
@@ -199,7 +194,8 @@ def _predict(
         capacity=list(_capacities(scene, basis, question, law, scores)),
         moved=moved, is_soft=body.is_soft, unsettled=_unsettled(runs, body), drift=body.drift, windows=body.demands.windows,
         stolen=sum(run.stolen.get(basis.system, 0) for run in runs), fit_error=body.demands.error,
-        latency=latency, no_latency=no_latency, at={one.axis: one.called for one in basis.numbers}, alike=_alike(basis),
+        latency=latency, no_latency=no_latency, at={one.axis: one.called for one in basis.numbers},
+        alike=alike(basis.spec, basis.law, now.experiment, basis.system), beside=loads_beside(now, bases, basis, question.loads),
     )  # fmt: skip
 
 
@@ -225,26 +221,13 @@ def _capacities(scene: Scene, basis: Basis, question: Question, law: float, scor
 def _together(
     now: Asked, bases: Mapping[str, Basis], answers: Sequence[Prediction | Refused], question: Question, scores: Scores
 ) -> Together | None:
-    full = {name: _scene(one, 0.0, question)[0].full for name, one in bases.items()}
-    return together(now, bases, answers, question.together, question.speed, scores, full)
+    return together(now, bases, answers, question.together, question.speed, scores, {name: one.usable for name, one in bases.items()})
 
 
 def _all_numbers(basis: Basis, question: Question) -> list[Reached]:
     """With the speed of the cores."""
     is_assumed = question.is_speed_assumed(basis.system)
     return [*basis.numbers, *([Reached(SPEED_AXIS, question.speed, [1.0], is_assumed=True)] if is_assumed else [])]
-
-
-def _too_far(basis: Basis, question: Question) -> Refused | None:
-    """Whether a number is too far from what was measured, or too many are. What links and disks carry is known by structure, at any
-    width."""
-    numbers = beyond(one for one in _all_numbers(basis, question) if one.axis not in (NETWORK, DISK))
-    far = [one for one in numbers if one.reach > REFUSED]
-    if far:
-        return Refused(workload=basis.name, why=Why.TOO_FAR, about=[one.axis for one in far], reach=max(one.reach for one in far))
-    if len(numbers) > BEYOND_MAX:
-        return Refused(workload=basis.name, why=Why.TOO_MANY, about=[one.axis for one in numbers])
-    return None
 
 
 def _is_bound_known(scene: Scene, body: Body) -> bool:
@@ -271,25 +254,11 @@ def _zone(basis: Basis, question: Question) -> Zone:
     return Zone.EXTRAPOLATED if question.is_speed_assumed(basis.system) else zone_of(basis.numbers)
 
 
-def _alike(basis: Basis) -> dict[str, str]:
-    """The settings that must be as they are, for a run that is held against the prediction."""
-    return {key: repr(value) for key, value in basis.law.axes.fixed(basis.spec).items()}
-
-
 def _scene(basis: Basis, others_cores: float, question: Question) -> tuple[Scene, float | None, str]:
     """The workload on its hosts as they would be, the limit that was measured, and of which kind that is."""
-    body, first = basis.body, basis.first
-    applied = basis.applied
-    objective, original = first.limits.get(basis.name), first.experiment.workloads.get(basis.name)
-    if objective is not None and original is not None:
-        hosts = len(first.experiment.systems.present()[basis.system].hosts)
-        then = Scene(body, Applied(original, hosts, body.ride), first.has[basis.system], False, 1.0, body.others)
-        share = {use.resource: use.share for use in then.uses(objective)}
-        # Where a link or a disk bound, nothing shows how much of the cores could have been used.
-        is_by_bytes = max(share.get(Resource.NETWORK, 0.0), share.get(Resource.DISK, 0.0)) >= NEAR_CEILING
-        if is_by_bytes or share[Resource.CPU] >= NEEDED_MIN * body.full:
-            full = body.full if is_by_bytes else min(body.full, share[Resource.CPU])
-            return Scene(body, applied, basis.has, False, full, others_cores, question.speed), objective, OBJECTIVE
+    body, applied, found = basis.body, basis.applied, basis.at_objective
+    if found is not None:
+        return Scene(body, applied, basis.has, False, found.full, others_cores, question.speed), found.rate, OBJECTIVE
     rates = _closed_rates(basis, round(basis.groups), first_only=True) or _closed_rates(basis, 0, first_only=True)
     return Scene(body, applied, basis.has, True, body.full, others_cores, question.speed), median(rates) if rates else None, SATURATED
 

@@ -14,7 +14,7 @@ from hydrotest.analysis.demand.windows import law_of
 from hydrotest.errors import BadInputError
 from hydrotest.predict.answer import OBJECTIVE, Answer, Job, Prediction
 from hydrotest.predict.at_load import AXIS as LATENCY
-from hydrotest.predict.basis import CORES, GROUPS
+from hydrotest.predict.basis import CORES, DISK, GROUPS, NETWORK, alike
 from hydrotest.predict.jobs import CORES_OF_WORKERS, SLOTS, settings
 from hydrotest.predict.known import Known, read_known
 from hydrotest.predict.saved import read_saved
@@ -23,6 +23,8 @@ from hydrotest.summary.base import Number, Row
 
 SAME = 1.05
 """Numbers that differ by less are the same: what hosts have is measured."""
+SAME_BOUND = 1.25
+"""The same of a link or a disk that binds: what one gives differs more from one time to the next."""
 
 
 class Scored(Row):
@@ -53,7 +55,8 @@ def score(answer: Answer, run: Path) -> list[Scored]:
             "the prediction stands on this run: it shows nothing of its error", "Name a run that was made after it.", file=run
         )
     known = read_known(run)
-    found = [(one, why) for one in answer.predictions for why in [_differs(one, known)]]
+    # A limit beside other loads is another one; a run's own are of each workload alone.
+    found = [(one, "load beside it" if one.beside else _differs(one, known)) for one in answer.predictions]
     rows = [row for one, why in found if why is None and (row := _scored(one, known)) is not None]
     rows += [row for one, why in found if why is None for row in _percentiles(one, known)]
     rows += [row for one in answer.jobs if (row := _job(one, known)) is not None]
@@ -78,8 +81,12 @@ def _differs(one: Prediction, known: Known) -> str | None:
             return "name"
         numbers = {f"{one.workload}.{key}": axis(spec) for key, axis in law.axes.numbers.items()}
         numbers |= {f"{system}.hosts": len(known.experiment.systems.present()[system].hosts), CORES: known.has[system].cores}
-        fixed = {key: repr(value) for key, value in law.axes.fixed(spec).items()}
-    # Links and disks are measured anew each time: where they do not bind, they make no difference.
+        has = known.has[system]
+        # Links and disks are measured anew each time: where they do not bind, they make no difference.
+        other = {"network": (NETWORK, has.link), "disk": (DISK, has.disk)}.get(one.binds.resource)
+        if other is not None and other[1] and abs(math.log(other[1] / one.at.get(other[0], other[1]))) > math.log(SAME_BOUND):
+            return other[0]
+        fixed = alike(spec, law, known.experiment, system)
     off = [axis for axis, value in numbers.items() if axis in one.at and abs(math.log(value / one.at[axis])) > math.log(SAME)]
     return next(iter([*off, *(key for key, value in one.alike.items() if fixed.get(key) != value)]), None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hydrotest import __version__
@@ -15,7 +15,7 @@ from hydrotest.predict.basis import Basis, basis_of, calibration
 from hydrotest.predict.carry import lacking_of, parts_of, rejected_of, with_room
 from hydrotest.predict.change import Asked, asked
 from hydrotest.predict.costs import Moving, zone_lines
-from hydrotest.predict.gates import Gate, inseparable, is_cpu_bound_known, no_fit
+from hydrotest.predict.gates import Gate, inseparable, is_cpu_bound_known, no_fit, too_far
 from hydrotest.predict.known import Known
 from hydrotest.predict.needs import Ask, Sized, on_same_hosts, sized_of
 from hydrotest.predict.plan import Part, Plan, Rejected, Size, Turn
@@ -36,7 +36,7 @@ def size(runs: Sequence[Known], ask: Ask) -> Size:
     """Plans by price, what was rejected though it would cost less, and where the ranking turns. Raises `BadInputError`."""
     now = _now(runs, ask)
     read = {name: count for name, count in now.groups.items() if count and name in ask.needs}
-    bases, refused = _bases(runs, now, ask.needs)
+    bases, refused = _bases(runs, now, ask)
     if refused:
         return Size(version=__version__, runs=[str(run.path) for run in runs], needs=dict(ask.needs), groups=read, headroom=ask.headroom, lost=ask.lost,
                     zones=ask.zones, refused=refused, looked_at=len(ask.machines), speed=ask.speed)  # fmt: skip
@@ -44,7 +44,9 @@ def size(runs: Sequence[Known], ask: Ask) -> Size:
     plans, rejected = _plans(bases, ask)
     # Of those systems that nothing carries.
     lacking = (
-        [] if plans else [one for sized in _alone(bases, ask) if next(parts_of(sized, ask), None) is None for one in lacking_of(sized, ask)]
+        []
+        if plans
+        else [one for sized in _by_system(bases, ask) if next(parts_of(sized, ask), None) is None for one in lacking_of(sized, ask)]
     )
     turns: list[Turn] = []
     for times in TURNS if plans else ():
@@ -58,7 +60,7 @@ def size(runs: Sequence[Known], ask: Ask) -> Size:
 
 def cheapest(runs: Sequence[Known], ask: Ask) -> Plan | None:
     """The cheapest plan alone; None where a law does not bear the need, or no machine carries it. Raises `BadInputError`."""
-    bases, refused = _bases(runs, _now(runs, ask), ask.needs)
+    bases, refused = _bases(runs, _now(runs, ask), ask)
     if refused:
         return None
     _check(bases, ask)
@@ -70,14 +72,14 @@ def _now(runs: Sequence[Known], ask: Ask) -> Asked:
     return asked(runs[0].experiment, runs[0].text, [], runs[0].path / layout.EXPERIMENT, groups=ask.groups)
 
 
-def _bases(runs: Sequence[Known], now: Asked, needs: Mapping[str, float]) -> tuple[list[Basis], list[Refused]]:
+def _bases(runs: Sequence[Known], now: Asked, ask: Ask) -> tuple[list[Basis], list[Refused]]:
     bases: list[Basis] = []
     refused: list[Refused] = []
-    for name in needs:
+    for name in ask.needs:
         if name not in now.experiment.workloads:
             raise BadInputError(f"--need {name}: there is no such workload", f"The run has {', '.join(now.experiment.workloads)}.")
         found = basis_of(runs, now, name)
-        gate = None if isinstance(found, Refused) else _gate(found, needs[name])
+        gate = None if isinstance(found, Refused) else _gate(found, ask)
         if isinstance(found, Refused):
             refused.append(found)
         elif gate is not None:
@@ -96,13 +98,15 @@ def _bases(runs: Sequence[Known], now: Asked, needs: Mapping[str, float]) -> tup
     return bases, refused
 
 
-def _gate(basis: Basis, rate: float) -> Gate | None:
+def _gate(basis: Basis, ask: Ask) -> Gate | None:
     """As for a prediction of the need, on as many hosts as were measured."""
     if (gate := no_fit(basis.body, basis.system)) is not None:
         return gate
     if not is_cpu_bound_known(basis.body):
         return Gate(Why.NOT_BOUND, [basis.system])
-    return inseparable(basis.body, basis.applied.work(rate, is_closed=False).drivers)
+    if not ask.may_be_far and (gate := too_far(one for one in basis.numbers if one.axis.startswith(f"{basis.name}."))) is not None:
+        return gate
+    return inseparable(basis.body, basis.applied.work(ask.needs[basis.name], is_closed=False).drivers)
 
 
 def _check(bases: Sequence[Basis], ask: Ask) -> None:
@@ -118,18 +122,18 @@ def _check(bases: Sequence[Basis], ask: Ask) -> None:
     check_region(ask.machines, ask.wanted.region)
 
 
-def _alone(bases: Sequence[Basis], ask: Ask) -> list[Sized]:
-    """Each system on hosts of its own."""
+def _by_system(bases: Sequence[Basis], ask: Ask, *, is_shared: bool = False) -> list[Sized]:
+    """Each system on hosts of its own, or on those of others."""
     systems = dict.fromkeys(one.system for one in bases)
-    return [sized_of([one for one in bases if one.system == name], ask) for name in systems]
+    return [sized_of([one for one in bases if one.system == name], ask, is_shared=is_shared) for name in systems]
 
 
 def _plans(bases: Sequence[Basis], ask: Ask, *, with_rejected: bool = True) -> tuple[list[Plan], list[Rejected]]:
-    alone = _alone(bases, ask)
+    alone = _by_system(bases, ask)
     parts = [sorted(parts_of(one, ask), key=lambda part: part.usd_h)[: max(EACH, ask.top)] for one in alone]
     plans = [_plan(chosen, ask, is_shared=False) for chosen in itertools.product(*parts)] if len(parts) == 1 or all(parts) else []
     if ask.may_share and len(alone) > 1:
-        plans += [_plan([part], ask, is_shared=True) for part in parts_of(on_same_hosts(alone), ask)]
+        plans += [_plan([part], ask, is_shared=True) for part in parts_of(on_same_hosts(_by_system(bases, ask, is_shared=True)), ask)]
     plans.sort(key=lambda plan: plan.usd_h)
     # Machines of one system against machines of the same system, without disks.
     best = [min((part.lines[0].usd_h for part in own), default=math.inf) for own in parts]

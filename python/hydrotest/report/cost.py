@@ -12,6 +12,7 @@ from hydrotest.units import show_rate
 
 AT = {"safe": "that nearly all windows hold", "limit": "the limit", "load": "as asked for", "published": "published"}
 UNCOUNTED = {Uncounted.ZONE_TRAFFIC: TRAFFIC, Uncounted.ZONE_TRAFFIC_SUM: f"{TRAFFIC} in the sum (it is in what a million costs)", Uncounted.PEOPLE: "people",
+             Uncounted.DISKS: "disks, whose price is not known", Uncounted.DISK_SPEED: "what disks write beyond 125 MB/s",
              Uncounted.LICENCES: "licences", Uncounted.SUPPORT: "support", Uncounted.BACKUPS: "backups", Uncounted.EGRESS: "egress to the internet"}  # fmt: skip
 
 

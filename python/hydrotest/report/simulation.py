@@ -7,6 +7,7 @@ from rich.text import Text
 
 from hydrotest.catalogue.cost import Cost
 from hydrotest.predict.simulation.outcome import Happening, Lacking, Missed, Simulated, What
+from hydrotest.report.cost import UNCOUNTED
 from hydrotest.report.printing import print_sheet, print_text
 from hydrotest.report.table import NONE, Table
 from hydrotest.report.wording.prediction import resource_words
@@ -90,6 +91,8 @@ def print_simulated(found: Simulated, console: Console) -> None:
             print_text(f"and {len(found.happenings) - len(shown)} more: --json has all", console)
     if found.cost is not None:
         print_text(f"machines and disks: {_costs(found.cost)}", console)
+        if found.not_in_cost:
+            print_text(f"not in it: {', '.join(UNCOUNTED[one] for one in found.not_in_cost)}", console)
     if found.cost_in_the_end is not None:
         print_text(f"with the hosts that are added: {_costs(found.cost_in_the_end)}", console)
     for code in found.assumed:

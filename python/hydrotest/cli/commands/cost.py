@@ -71,7 +71,7 @@ def cost(run: Path | None, plan: int, published: str | None, types: Sequence[str
         bill = Bill(chosen, Wanted(region, term), sizes, loads(load), zones, hours, groups_of(groups))
         billed = [run_cost(run, bill)]
     costs = [one.cost for one in billed]
-    uncounted = [one.uncounted for one in billed if one.uncounted is not None]
+    uncounted = [code for one in billed for code in one.uncounted]
     beyond = {name: limit for one in billed for name, limit in one.beyond.items()}
     count = sum(round(line.count) for one in costs for line in one.lines if line.unit == "machine")
     answer = Costs(

@@ -130,8 +130,8 @@ def loads(load: str | None, option: str = "load") -> dict[str, float]:
         if not separator or name in found:
             raise BadInputError(f"--{option} {load}: {f'{name} stands twice' if separator else f'{part!r} is no rate of a workload'}", hint)
         if ":" in value:
-            raise BadInputError(f"--{option} {part}: of a latency at a load that was not measured nothing is known: predictions of p95 and p99 "
-                                "missed by 2 to 4 times", hint)  # fmt: skip
+            raise BadInputError(f"--{option} {part}: of a latency at a load that was not measured nothing is known: of predictions of p95 "
+                                "and p99 5 of 8 missed", hint)  # fmt: skip
         try:
             found[name] = units.rate_per_s(value)
         except ValueError as error:

@@ -12,7 +12,7 @@ from hydrotest.catalogue.machines import machines
 from hydrotest.cli.commands.catalogue import warn_of_age
 from hydrotest.cli.output import out_console, print_json, say_on_stderr
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, BadInputError
-from hydrotest.predict.known import read_known
+from hydrotest.predict.known import read_runs
 from hydrotest.predict.simulation.prepared import prepared
 from hydrotest.predict.simulation.scenario import SEEDS_MAX, read_scenario
 from hydrotest.predict.simulation.simulate import simulated
@@ -47,7 +47,7 @@ def simulate(file: Path, model: list[Path], duration: str | None, seeds: int | N
         raise BadInputError(what, "Name another folder with --out.", file=out)
     names = [scenario.model] if isinstance(scenario.model, str) else scenario.model
     folders = model or [file.parent / name for name in names]
-    runs = [read_known(path, index, with_jobs=False) for index, path in enumerate(folders)]
+    runs = read_runs(folders, with_jobs=False)
     all_ = prepared(scenario, runs, machines(own), document)
     if all_.machines and (region is not None or term != Wanted().term):
         check_prices(list(all_.machines.values()), Wanted(region, term))

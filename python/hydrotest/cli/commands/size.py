@@ -15,7 +15,7 @@ from hydrotest.cli.commands.predict import check_writable, groups_of, loads
 from hydrotest.cli.output import err_console, out_console, print_json
 from hydrotest.errors import EXIT_DONE, EXIT_MISSED, EXIT_REFUSED, BadInputError
 from hydrotest.predict.axes import REFUSED
-from hydrotest.predict.known import read_known
+from hydrotest.predict.known import read_runs
 from hydrotest.predict.needs import ZONES_MAX, Ask
 from hydrotest.predict.size import TOP_MAX
 from hydrotest.predict.size import size as sized
@@ -45,8 +45,6 @@ def size(runs: Sequence[Path], need: str, survive: str, headroom: str, retain: s
         )
     if not 1 <= top <= TOP_MAX:
         raise BadInputError(f"--top {top}: so many plans cannot be", f"Write 1 to {TOP_MAX}.")
-    if len({path.resolve() for path in runs}) < len(runs):
-        raise BadInputError("a run is named twice: it would count twice", "Name each once.")
     check_writable(save, "save")
     check_writable(figure, "figure")
     needs = loads(need, "need")
@@ -54,7 +52,7 @@ def size(runs: Sequence[Path], need: str, survive: str, headroom: str, retain: s
         raise BadInputError(f"--need {need}: a need is above 0", "Write e.g. --need ingest=1M,store=20K.")
     ask = Ask(needs, selected(types, machines(own)), Wanted(region, term), _read(headroom, "headroom", units.share), survive, zones,
               0.0 if retain is None else _read(retain, "retain", units.duration_s), shared == "allow", far, speed, top, groups_of(groups))  # fmt: skip
-    found = sized([read_known(path, index) for index, path in enumerate(runs)], ask)
+    found = sized(read_runs(runs), ask)
     if save is not None:
         write_whole(save, json.dumps(found.written(), indent=1) + "\n")
     if figure is not None and found.plans:

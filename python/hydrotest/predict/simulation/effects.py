@@ -69,8 +69,7 @@ class Effects:
         )
         least = np.minimum(by_schedule, without)
         if self.is_shared:
-            measured = len(self.basis.first.experiment.systems.present()[self.basis.system].hosts)
-            seen = np.array([body.idling(float(rate) * measured / hosts) - body.demands.fixed for rate in rates])
+            seen = np.array([self.basis.seen_cores(float(rate), hosts) - body.demands.fixed for rate in rates])
             by_schedule, least = np.maximum(by_schedule, seen), np.maximum(least, seen)
         last = applied.work(highest, is_closed=False)
         link = max(last.into * body.into, last.out * body.out) / highest

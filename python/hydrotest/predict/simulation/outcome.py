@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from hydrotest.catalogue.cost import Cost
+from hydrotest.catalogue.cost import Cost, Uncounted
 from hydrotest.summary.base import Count, Number, Row
 
 
@@ -113,5 +113,6 @@ class Simulated(Row):
     cost: Cost | None = Field(
         None, description="What it costs in the beginning; null: of some hosts no type is named, or its price is not known."
     )
+    not_in_cost: list[Uncounted] = Field(default_factory=list, description="What is not in the cost, besides people and the like.")
     cost_in_the_end: Cost | None = Field(None, description="The same with the hosts that are added; null: none are.")
     assumed: list[str] = Field(default_factory=list, description="What is assumed: codes.")

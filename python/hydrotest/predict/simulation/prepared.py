@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from hydrotest.catalogue.machine import Machine
 from hydrotest.catalogue.machines import found as machine_named
 from hydrotest.errors import BadInputError
 from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.predict.axes import REFUSED, WITHIN
-from hydrotest.predict.basis import Basis, basis_of
+from hydrotest.predict.basis import GROUPS, MEMORY_SHARE, Basis, basis_of
 from hydrotest.predict.change import asked, checked_groups
-from hydrotest.predict.gates import inseparable, no_fit
+from hydrotest.predict.gates import inseparable, is_cpu_bound_known, no_fit, too_far
 from hydrotest.predict.known import Known
 from hydrotest.predict.simulation.fleet import group_has
-from hydrotest.predict.simulation.scenario import Scenario, most_hosts
+from hydrotest.predict.simulation.scenario import HostGroup, Scenario, most_hosts
 from hydrotest.spec.lines import Document, Path_
 from hydrotest.spec.system import System
 from hydrotest.store import layout
-from hydrotest.units import show_count
+from hydrotest.units import show_bytes, show_count
+
+OFFERED = "`hydrotest predict` says what would show it."
+Wrong = Callable[[Path_, str, str | None], BadInputError]
+"""Makes the error of a place in the scenario."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +62,7 @@ def _wrong(document: Document, place: Path_, message: str, hint: str | None) -> 
 
 def prepared(scenario: Scenario, runs: Sequence[Known], there: Mapping[str, Machine], document: Document) -> Prepared:
     """Raises `BadInputError`, with the line of the scenario, where the runs do not know what it names."""
-
-    def wrong(place: Path_, message: str, hint: str | None) -> BadInputError:
-        return _wrong(document, place, message, hint)
-
+    wrong = partial(_wrong, document)
     systems, workloads = runs[0].experiment.systems.present(), runs[0].experiment.workloads
     for name in scenario.systems:
         if name not in systems:
@@ -68,6 +70,27 @@ def prepared(scenario: Scenario, runs: Sequence[Known], there: Mapping[str, Mach
     for name in scenario.load:
         if name not in workloads:
             raise wrong(("load", name), f"load {name}: the run has no such workload", f"It has {', '.join(workloads)}.")
+    bases = _bases(scenario, runs, wrong)
+    unused = [name for name in scenario.systems if all(basis.system != name for basis in bases.values())]
+    if unused:
+        raise wrong(("systems", unused[0]), f"no load of the scenario is one of {unused[0]}", "Leave the system out, or add a load.")
+    machines = {name: _machine(name, group, group.type, there, wrong) for name, group in scenario.hosts.items() if group.type is not None}
+    for name, simulated in scenario.systems.items():
+        if simulated.compaction is not None:
+            flaw = _flaw_of_compaction(name, systems[name], is_given=simulated.compaction.speed is not None)
+            if flaw is not None:
+                raise wrong(("systems", name, "compaction"), *flaw)
+    for name in scenario.hosts:
+        own = [basis for basis in bases.values() if scenario.systems[basis.system].on == name]
+        _check_memory(name, scenario.hosts[name], own, machines.get(name), wrong)
+    takeovers = {name: _takeover_s(system, name) for name, system in systems.items()}
+    found = Prepared(scenario, document, runs, bases, machines, takeovers)
+    _check_reach(found)
+    return found
+
+
+def _bases(scenario: Scenario, runs: Sequence[Known], wrong: Wrong) -> dict[str, Basis]:
+    """What each load stands on, as far as `predict` would answer for it."""
     groups = {name: float(load.groups) for name, load in scenario.load.items() if load.groups}
     for name, count in groups.items():
         try:
@@ -79,48 +102,56 @@ def prepared(scenario: Scenario, runs: Sequence[Known], there: Mapping[str, Mach
     for name in scenario.load:
         basis = basis_of(runs, now, name)
         if not isinstance(basis, Basis):
-            why = f"of {name} the run says nothing: {basis.why} ({', '.join(basis.about)})"
-            raise wrong(("load", name), why, "`hydrotest predict` says what would show it.")
+            raise wrong(("load", name), f"of {name} the run says nothing: {basis.why} ({', '.join(basis.about)})", OFFERED)
         if (gate := no_fit(basis.body, basis.system)) is not None:
-            raise wrong(("load", name), f"of {name} the run says nothing: {gate.why}", "`hydrotest predict` says what would show it.")
+            raise wrong(("load", name), f"of {name} the run says nothing: {gate.why}", OFFERED)
+        if not is_cpu_bound_known(basis.body):
+            raise wrong(("load", name), f"of {name} the run says nothing: without a rate limit nothing of its hosts was full", OFFERED)
+        if not scenario.far and too_far(one for one in basis.numbers if one.axis == f"{name}.{GROUPS}") is not None:
+            message = f"{name} has more than four times the groups that were measured"
+            raise wrong(("load", name, "groups"), message, "Measure more of them, or write `far: true`: the answer is then an assumption.")
         if basis.system not in scenario.systems:
             message = f"{name} is a load of {basis.system}, which is on no hosts"
             raise wrong(("load", name), message, f"Write `systems: {{{basis.system}: {{on: …}}}}`.")
         bases[name] = basis
-    unused = [name for name in scenario.systems if all(basis.system != name for basis in bases.values())]
-    if unused:
-        raise wrong(("systems", unused[0]), f"no load of the scenario is one of {unused[0]}", "Leave the system out, or add a load.")
-    machines: dict[str, Machine] = {}
-    for name, group in scenario.hosts.items():
-        if group.type is not None:
-            try:
-                machines[name] = machine_named(group.type, there)
-            except BadInputError as error:
-                raise wrong(("hosts", name, "type"), error.what, error.hint) from error
-            if machines[name].vcpus is None:
-                message = f"{machines[name].full_name}: its vCPUs are not known"
-                raise wrong(("hosts", name, "type"), message, f"Write `cores` for {name}, or add it to machines.yaml.")
-            sustained = machines[name].link_bit_s or 0.0
-            if group.burst is not None and group.network is None and group.burst.network <= sustained:
-                message = (
-                    f"a burst goes beyond what the link of {machines[name].full_name} sustains, which is {sustained / 1e6:,.0f} Mbit/s"
-                )
-                raise wrong(("hosts", name, "burst"), message, "Write a faster one.")
-    for name, simulated in scenario.systems.items():
-        if simulated.compaction is not None:
-            flaw = _flaw_of_compaction(name, systems[name], is_given=simulated.compaction.speed is not None)
-            if flaw is not None:
-                raise wrong(("systems", name, "compaction"), *flaw)
-    found = Prepared(
-        scenario,
-        document,
-        runs,
-        bases,
-        machines,
-        {name: _takeover_s(system, name) for name, system in systems.items()},
-    )
-    _check_reach(found)
-    return found
+    return bases
+
+
+def _machine(name: str, group: HostGroup, wanted: str, there: Mapping[str, Machine], wrong: Wrong) -> Machine:
+    """The type of a group of hosts, of which all that is played is known."""
+    try:
+        machine = machine_named(wanted, there)
+    except BadInputError as error:
+        raise wrong(("hosts", name, "type"), error.what, error.hint) from error
+    if machine.sustained_vcpus is None:
+        message = f"{machine.full_name}: how many cores it has for as long as one likes is not known"
+        raise wrong(("hosts", name, "type"), message, f"Write `cores` for {name} in its place, or add it to machines.yaml.")
+    if group.network is None and not machine.link_bit_s:
+        message = f"{machine.full_name}: what its link carries is not known"
+        raise wrong(("hosts", name, "type"), message, f"Write `network` for {name}, or add it to machines.yaml.")
+    sustained = machine.link_bit_s or 0.0
+    if group.burst is not None and group.network is None and group.burst.network <= sustained:
+        message = f"a burst goes beyond what the link of {machine.full_name} sustains, which is {sustained / 1e6:,.0f} Mbit/s"
+        raise wrong(("hosts", name, "burst"), message, "Write a faster one.")
+    return machine
+
+
+def _check_memory(name: str, group: HostGroup, bases: Sequence[Basis], machine: Machine | None, wrong: Wrong) -> None:
+    """Raises `BadInputError` where hosts have less memory than those that were measured, or rows that are read do not fit into it: what
+    operations cost then was not measured."""
+    # Systems that were measured on the same hosts had the same memory.
+    had = {frozenset(basis.first.experiment.systems.present()[basis.system].hosts): basis.has.memory or 0.0 for basis in bases}
+    needed = sum(had.values())
+    has = needed if machine is None else machine.memory_bytes
+    if not has:
+        return
+    if has < needed * (1 - 1e-9):
+        message = f"{name} has {show_bytes(has)} of memory, what was measured had {show_bytes(needed)}"
+        raise wrong(("hosts", name, "type"), message, "Name a type with as much, or measure with less.")
+    data = sum(basis.law.data_bytes(basis.spec, group.count) for basis in bases)
+    if data > MEMORY_SHARE * has:
+        message = f"each host of {name} holds {show_bytes(data)} of rows, and has {show_bytes(has)} of memory: what reads from a disk cost was not measured"
+        raise wrong(("hosts", name), message, "Write more hosts, or a type with more memory.")
 
 
 def _flaw_of_compaction(name: str, system: System, *, is_given: bool) -> tuple[str, str] | None:

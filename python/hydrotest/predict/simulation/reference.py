@@ -9,6 +9,7 @@ from hydrotest.predict.simulation.scenario import (
     Event,
     HostGroup,
     Scenario,
+    SimulatedCompaction,
     SimulatedDisk,
     SimulatedLoad,
     SimulatedSystem,
@@ -22,7 +23,8 @@ from hydrotest.spec.tests.profile import Stretch
 
 PARTS: dict[str, type[Model]] = {
     "`hosts: {NAME: {…}}`": HostGroup, "`hosts: {NAME: {disk: {…}}}`": SimulatedDisk, "`hosts: {NAME: {burst: {…}}}`": Burst,
-    "`systems: {NAME: {…}}`": SimulatedSystem, "`load: {NAME: {…}}`": SimulatedLoad, "`load: {NAME: {daily: {…}}}`": Daily,
+    "`systems: {NAME: {…}}`": SimulatedSystem, "`systems: {NAME: {compaction: {…}}}`": SimulatedCompaction,
+    "`load: {NAME: {…}}`": SimulatedLoad, "`load: {NAME: {daily: {…}}}`": Daily,
     "`load: {NAME: {stretches: [{…}]}}`": Stretch, "`events: [{…}]`": Event, "`objectives: {NAME: {…}}`": WaitObjective,
 }  # fmt: skip
 INTRODUCTION = """\

@@ -119,6 +119,8 @@ class SimulatedLoad(Model):
         given = [key for key in ("rate", "daily", "stretches", "trace", "follows") if getattr(self, key) is not None]
         if len(given) != 1:
             raise ValueError("a load has exactly one of rate, daily, stretches, trace and follows; write e.g. {rate: 100K}")
+        if self.follows is None and "ratio" in self.model_fields_set:
+            raise ValueError("`ratio` is of a load that follows another one; write e.g. {follows: ingest, ratio: 2}")
         return self
 
 
@@ -169,6 +171,10 @@ class Event(Model):
             raise ValueError("`mtbf` is of hosts that fail; write e.g. {fail: broker, mtbf: 90 d, for: 40 min}")
         if self.count is not None and self.add is None:
             raise ValueError("`count` is of hosts that are added; write e.g. {at: 3d, add: broker, count: 3}")
+        if self.rebalance is not None and self.add is None:
+            raise ValueError("`rebalance` is of hosts that are added; write e.g. {at: 3d, add: broker, rebalance: 50 MB/s}")
+        if self.lasts is not None and self.add is not None:
+            raise ValueError("hosts that are added stay; leave `for` out")
         return self
 
     @property

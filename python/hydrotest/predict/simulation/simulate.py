@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
 from hydrotest import __version__
-from hydrotest.catalogue.cost import HOURS, Cost, Wanted, cost_of, disk_lines, has_disk_price, machine_line
+from hydrotest.catalogue.cost import HOURS, Cost, Uncounted, Wanted, cost_of, disk_lines, has_disk_price, has_disk_speed_price, machine_line
 from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.predict.simulation.compaction import Compaction
 from hydrotest.predict.simulation.course import WEEK_DAYS, bends_of, courses, highest_rate
@@ -63,7 +64,7 @@ def _service(all_: Prepared, name: str, hosts: Hosts, count: int, highest: Mappi
     copies = {key: Copies(basis.spec.copies, basis.copies_needed, basis.law.copies_waited(basis.spec)) for key, basis in own.items()}
     effects = {key: Effects(basis, highest_of(basis, cores, len(hosts), highest[key]), is_shared) for key, basis in own.items()}
     return Service(name, hosts, member, effects, copies, all_.takeovers[name] if takeover is None else takeover, None if given is None else given / 8,
-                   max(basis.body.demands.fixed for basis in own.values()), min(basis.body.full for basis in own.values()), np.zeros(len(hosts)),
+                   max(basis.body.demands.fixed for basis in own.values()), min(basis.usable for basis in own.values()), np.zeros(len(hosts)),
                    SYSTEMS[name].client_waits_s, np.zeros(len(hosts)), _compaction(scenario.systems[name].compaction, name, len(hosts)))  # fmt: skip
 
 
@@ -108,7 +109,7 @@ def simulated(
         workloads=[Went(workload=name, offered=flow.offered, served=flow.served, given_up=flow.given_up, waiting=float(flow.backlog.sum()),
                         backlog_max=first.backlog_max[name], wait_max_s=first.wait_max_s[name]) for name, flow in first.world.flows.items()],
         disks=_disks(all_, first.world, series), compaction=_behind(first, series), assumed=assumed,
-        cost=_cost(all_, wanted, {name: group.count for name, group in scenario.hosts.items()}),
+        not_in_cost=_not_in_cost(all_), cost=_cost(all_, wanted, {name: group.count for name, group in scenario.hosts.items()}),
         cost_in_the_end=_cost(all_, wanted, {name: most_hosts(scenario, name) for name in scenario.hosts}) if room_of(scenario) else None,
     )  # fmt: skip
     return answer, series
@@ -170,6 +171,15 @@ def room_of(scenario: Scenario) -> dict[str, int]:
     return {name: count for name, count in more.items() if count}
 
 
+def _not_in_cost(all_: Prepared) -> list[Uncounted]:
+    """Of disks that are reached by the network."""
+    lacks = any(group.disk is not None and name in all_.machines and not all_.machines[name].local_disks
+                and not has_disk_price(all_.machines[name].provider) for name, group in all_.scenario.hosts.items())  # fmt: skip
+    is_slow = any(group.disk is not None and group.disk.speed is None and name in all_.machines and all_.machines[name].disk_base_b_s is None
+                  and has_disk_speed_price(all_.machines[name].provider) for name, group in all_.scenario.hosts.items())  # fmt: skip
+    return [*([Uncounted.DISKS] if lacks else []), *([Uncounted.DISK_SPEED] if is_slow else [])]
+
+
 def _cost(all_: Prepared, wanted: Wanted, counts: Mapping[str, int]) -> Cost | None:
     """Machines and disks of so many hosts of each group; None if a price is not known."""
     used = {system.on for system in all_.scenario.systems.values()}
@@ -181,7 +191,10 @@ def _cost(all_: Prepared, wanted: Wanted, counts: Mapping[str, int]) -> Cost | N
         if machine.price(wanted.region, wanted.term) is None:
             return None
         lines.append(machine_line(machine, counts[name], wanted))
-        if group.disk is not None and has_disk_price(machine.provider):
-            speed = 0.0 if group.disk.speed is None else group.disk.speed / 8
+        if group.disk is not None and not machine.local_disks and has_disk_price(machine.provider):
+            # As fast as it is played: a type's own way to its disks is what is paid for where nothing else is written.
+            there = next(basis for basis in all_.bases.values() if all_.scenario.systems[basis.system].on == name)
+            written = all_.has(name, there)["disk"][0]
+            speed = written if math.isfinite(written) else 0.0
             lines += disk_lines(machine.provider, group.disk.size, counts[name], speed, region=wanted.region)
     return cost_of(all_.scenario.name, lines, [], HOURS)
