@@ -16,7 +16,7 @@ from hydrotest.store.folder import STARTED, RunFolder
 from hydrotest.store.histograms import HEADER, empty
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Counts, Load, Outcome, Trial
-from hydrotest.store.samples import ROW_GROUP
+from hydrotest.store.sample_buffer import ROW_GROUP
 from tests.synthetic import START_S, host_counters
 
 HOUR_S = 3600

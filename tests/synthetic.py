@@ -20,7 +20,7 @@ from hydrotest.store.folder import STARTED, RunFolder
 from hydrotest.store.histograms import HEADER, empty
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Counts, Load, Outcome, RecordAccounting, Trial
-from hydrotest.store.samples import SampleBuffer
+from hydrotest.store.sample_buffer import SampleBuffer
 
 EXPERIMENT = """\
 name: madeup

@@ -28,7 +28,7 @@ from hydrotest.cli.entry import main
 from hydrotest.report.others import others_sentences
 from hydrotest.report.wording.summary import worded
 from hydrotest.store import layout
-from hydrotest.store.samples import SampleBuffer
+from hydrotest.store.sample_buffer import SampleBuffer
 from hydrotest.summary.model import Summary
 from hydrotest.verdicts.comparison import Difference, Differs, Word
 from tests.synthetic import EXPERIMENT, START_S, SyntheticRun, host_counters

@@ -27,11 +27,12 @@ from hydrotest.errors import BadInputError, MissingToolError
 from hydrotest.report.figures import hosts
 from hydrotest.report.figures.readings import ALL_CELLS_MAX, CELLS_MAX, CELLS_MIN, cells_of, read_hosts
 from hydrotest.spec.load import load_experiment
-from hydrotest.store import histograms, layout, samples
+from hydrotest.store import histograms, layout, sample_buffer, samples
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import HEADER, empty, operations, stretch_histograms
 from hydrotest.store.records import Counts, Second, ThreadUse, Trial
-from hydrotest.store.samples import SampleBuffer, read_samples
+from hydrotest.store.sample_buffer import SampleBuffer
+from hydrotest.store.samples import read_samples
 from tests.long_soak import make_long_soak
 from tests.synthetic import START_S, SyntheticRun, host_counters
 
@@ -93,7 +94,7 @@ def events(count: int) -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_readings_that_do_not_fit_into_memory_are_written_as_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samples, "CELLS_IN_MEMORY", 50)
+    monkeypatch.setattr(sample_buffer, "CELLS_IN_MEMORY", 50)
     monkeypatch.setattr(samples, "ROWS_AT_ONCE", 1)
     spill = tmp_path / "run" / layout.SPILLED
     spill.mkdir(parents=True)
@@ -311,7 +312,7 @@ def test_a_log_whose_operations_cannot_be_read_is_named(line: bytes, tmp_path: P
 
 
 async def test_what_is_read_while_a_long_trial_is_written_is_of_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samples, "CELLS_IN_MEMORY", 50)
+    monkeypatch.setattr(sample_buffer, "CELLS_IN_MEMORY", 50)
     buffer = SampleBuffer(tmp_path / layout.SPILLED)
     for host, event in events(20):
         buffer.add(host, event)

@@ -11,7 +11,8 @@ from hydrotest.analysis.resources.rates import host_rates
 from hydrotest.hosts.limits import Limits, usable_cores, usable_memory_bytes
 from hydrotest.run.lifecycle.doctor import _cores, _memory
 from hydrotest.store import layout
-from hydrotest.store.samples import SampleBuffer, read_samples
+from hydrotest.store.sample_buffer import SampleBuffer
+from hydrotest.store.samples import read_samples
 from tests.synthetic import host_counters
 
 GIB = 1 << 30

@@ -35,7 +35,8 @@ from hydrotest.spec.load import experiment_of
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.monitored import ExporterHost, PrometheusHost, Selected
 from hydrotest.store import layout
-from hydrotest.store.samples import SampleBuffer, read_samples
+from hydrotest.store.sample_buffer import SampleBuffer
+from hydrotest.store.samples import read_samples
 from hydrotest.verdicts.causes import NotSampled, Seen, Sparse
 
 PAGE = (Path(__file__).parent / "data" / "node_exporter.txt").read_text()

@@ -21,7 +21,7 @@ from hydrotest.store.folder import RunFolder
 from hydrotest.store.merging import merged_load
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Counts, Load, Outcome, Trial
-from hydrotest.store.samples import SampleBuffer
+from hydrotest.store.sample_buffer import SampleBuffer
 from hydrotest.summary.integrity import Integrity, Reason, Unchecked
 from tests.rows import summary_of
 

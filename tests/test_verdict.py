@@ -10,7 +10,7 @@ import pytest
 from hydrotest.analysis.bottleneck.windows import uses_in
 from hydrotest.analysis.limits.verdict import judge
 from hydrotest.store import layout
-from hydrotest.store.samples import SampleBuffer
+from hydrotest.store.sample_buffer import SampleBuffer
 from hydrotest.verdicts.trial import Check, Disturbing, Lacking
 from tests.synthetic import EXPERIMENT, SyntheticRun, host_counters
 

@@ -18,7 +18,7 @@ from hydrotest.run.workloads.cassandra import Store
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.tables import has_views, may_index_vectors
 from hydrotest.store import layout
-from hydrotest.store.samples import SampleBuffer
+from hydrotest.store.sample_buffer import SampleBuffer
 from hydrotest.summary.integrity import Integrity
 from tests.rows import summary_of
 from tests.synthetic import SyntheticRun

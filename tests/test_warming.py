@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from hydrotest.run.workloads.warming import Stretches
-from hydrotest.store.samples import SampleBuffer
+from hydrotest.store.sample_buffer import SampleBuffer
 
 
 def after(*taken: tuple[float, float], compiles_s: float = 0.0, services: tuple[str, ...] = ("spark",)) -> Stretches:

@@ -35,7 +35,7 @@ objectives:
   ingest: {{p99: 500 ms}}
 tests:
   - isolated: [ingest, drain]
-search: {{precision: 40 %, window: 3 s, warm_up: 1 s, saturated: 3 s}}
+search: {{precision: 40 %, window: 3 s, warm_up: 1 s, saturated: 3 s, trials: 12}}
 warm_up: {{least: 8 s, most: 8 s}}
 """
 SCHEMA = json.loads(Path("contract/summary.schema.json").read_text())

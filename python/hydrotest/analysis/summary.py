@@ -303,6 +303,9 @@ def generator_rows(run: RunFolder, experiment: Experiment, trials: list[Trial], 
     return rows
 
 
+STEAL = "steal_cores"
+
+
 def speed_summary(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any]]) -> list[Speed]:
     """The speed reference over the whole run, per machine: all local hosts are one."""
     if not hosts:
@@ -311,7 +314,7 @@ def speed_summary(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any
     speeds, rates = [], []
     for trial in trials:
         speeds.append(read_speeds(run.folder_of(trial), name))
-        rates.append(read_host_rates(run.folder_of(trial), name))
+        rates.append(read_host_rates(run.folder_of(trial), name, [STEAL]))
     speeds = [frame for frame in speeds if not frame.is_empty()]
     rates = [frame for frame in rates if not frame.is_empty()]
     if not speeds:
@@ -319,7 +322,7 @@ def speed_summary(run: RunFolder, trials: list[Trial], hosts: list[dict[str, Any
     values = [float(value) for value in pl.concat(speeds)["speed"].to_list()]
     mean = math.fsum(values) / len(values)
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / max(1, len(values) - 1))
-    steal = pl.concat(rates, how="diagonal")["steal_cores"].mean() if rates else None
+    steal = pl.concat([frame[STEAL] for frame in rates]).mean() if rates else None
     steal_pct = steal / hosts[0]["cores"] * 100 if isinstance(steal, float) else None
     return [Speed(machine=name, mean=mean, cv_pct=deviation / mean * 100, steal_pct=steal_pct,
                   unit="fixed computations per CPU-millisecond")]  # fmt: skip

@@ -16,7 +16,8 @@ from hydrotest.errors import OTHERS_READ, BadInputError
 from hydrotest.store import layout
 from hydrotest.store.lock import Lock, is_held
 from hydrotest.store.merging import merged_seconds
-from hydrotest.store.records import Second, Trial
+from hydrotest.store.records import Trial
+from hydrotest.store.second_lines import SecondRead, read_second
 
 REBUILT = "`hydrotest report RUN` writes summary.json anew; what else is damaged has to come from a copy, or from another run."
 _HOST_KEYS = {"name", "cores", "ceilings"}
@@ -180,17 +181,17 @@ class RunFolder:
             self._folders[key] = self.path / layout.trial_folder(*key)
         return self._folders[key]
 
-    def seconds(self, trial: Trial, workload: str) -> Iterator[Second]:
+    def seconds(self, trial: Trial, workload: str) -> Iterator[SecondRead]:
         """A workload's counters second by second, over all its generators."""
         paths = layout.of_all_generators(self.folder_of(trial) / layout.seconds(workload))
         return merged_seconds([_read_seconds(path) for path in paths])
 
 
-def _read_seconds(path: Path) -> Iterator[Second]:
+def _read_seconds(path: Path) -> Iterator[SecondRead]:
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
-                yield Second.model_validate_json(line)
+                yield read_second(line)
             except ValueError as error:
                 raise BadInputError(f"the file is damaged: {_reason(error)}", OTHERS_READ, file=path, line=number) from error
 

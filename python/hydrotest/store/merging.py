@@ -7,27 +7,33 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from msgspec.structs import replace
+
 from hydrotest.store.records import Counts, Load, Outcome, Second, ThreadUse
+from hydrotest.store.second_lines import CountsLine, SecondLine, SecondRead
 
 
-def merged_seconds(parts: Sequence[Iterable[Second]]) -> Iterator[Second]:
+def merged_seconds(parts: Sequence[Iterable[SecondRead]]) -> Iterator[SecondRead]:
     """The generators' readings second by second: they begin together, so the n-th of each belong to one
     second. A generator that ended earlier keeps its last counters and has nothing in flight."""
     if len(parts) < 2:
         yield from parts[0] if parts else ()
         return
-    last: list[Second | None] = [None] * len(parts)
+    last: list[SecondRead | None] = [None] * len(parts)
     for row in zip_longest(*parts):
         last = [now or _ended(before) for now, before in zip(row, last, strict=True)]
         yield _together(last)
 
 
-def _ended(last: Second | None) -> Second | None:
+def _ended(last: SecondRead | None) -> SecondRead | None:
     """The contribution of a generator that has ended to the seconds after it."""
-    return last and last.model_copy(update={"in_flight": [0], "completed": last.completed[-1:], "failed": last.failed[-1:], "at_s": []})
+    if last is None:
+        return None
+    at_rest = {"in_flight": [0], "completed": last.completed[-1:], "failed": last.failed[-1:], "at_s": []}
+    return replace(last, **at_rest) if isinstance(last, SecondLine) else last.model_copy(update=at_rest)
 
 
-def _together(row: Sequence[Second | None]) -> Second:
+def _together(row: Sequence[SecondRead | None]) -> Second:
     known = {number: second for number, second in enumerate(row) if second is not None}
     every = list(known.values())
     return Second(
@@ -54,7 +60,7 @@ def _sums(readings: Sequence[Sequence[int]]) -> list[int]:
     return [sum(values) for values in zip(*filled, strict=True)]
 
 
-def _added(counts: Iterable[Counts]) -> Counts:
+def _added(counts: Iterable[Counts | CountsLine]) -> Counts:
     every = list(counts)
     return Counts(**{name: sum(getattr(one, name) for one in every) for name in Counts.model_fields})
 

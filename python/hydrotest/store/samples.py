@@ -1,181 +1,18 @@
-"""Samples as Parquet: raw counters of hosts and services, gauges as they came."""
+"""Samples read from Parquet: raw counters of hosts and services, gauges as they came."""
 
 from __future__ import annotations
 
-import asyncio
-import shutil
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import polars as pl
 
 from hydrotest.errors import OTHERS_READ, BadInputError
 from hydrotest.store import layout
-
-CELLS_IN_MEMORY = 1_000_000
-"""Values of a table that wait in memory: some hundred megabytes, as Python has them, and half a second to write."""
-ROW_GROUP = 1 << 16
-"""Readings that are read or passed over together. A file is in the order of what is asked for, so that it is in few groups."""
-
-
-class _Table:
-    """One table's readings until a trial takes them: in memory, and in files where they are too many."""
-
-    def __init__(self, name: str, order: Sequence[str], spill: Path | None) -> None:
-        self.name = name
-        self._order = list(order)
-        self._spill = spill
-        self._rows: list[dict[str, Any]] = []
-        self._cells = 0
-        self._parts: list[Path] = []
-        self._spilled = 0
-
-    @property
-    def is_spilled(self) -> bool:
-        """Whether there is more than what is in memory."""
-        return bool(self._parts)
-
-    def add(self, row: dict[str, Any]) -> None:
-        self._rows.append(row)
-        self._cells += len(row)
-        if self._spill is not None and self._cells >= CELLS_IN_MEMORY:
-            self._spill.mkdir(parents=True, exist_ok=True)
-            self._parts.append(self._spill / f"{Path(self.name).stem}-{self._spilled}.parquet")
-            self._spilled += 1
-            _made(self._taken()).sort(self._order).write_parquet(self._parts[-1])
-
-    def take(self) -> Callable[[Path], None]:
-        """What there is, as something that writes it to a file, in order; nothing where nothing was read. From here on the table is
-        empty."""
-        rows, parts = self._taken(), self._parts
-        self._parts = []
-
-        def write(path: Path) -> None:
-            if not rows and not parts:
-                return
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if parts:
-                try:
-                    self._merge([*(pl.scan_parquet(part, glob=False) for part in parts), *([_made(rows).lazy()] if rows else [])], path)
-                finally:
-                    for part in parts:
-                        part.unlink(missing_ok=True)
-            else:
-                _made(rows).sort(self._order).write_parquet(path, row_group_size=ROW_GROUP)
-
-        return write
-
-    def _merge(self, scans: Sequence[pl.LazyFrame], path: Path) -> None:
-        """One file of all, of which no more than a bunch of hosts (or gauges) is in memory."""
-        assert self._spill is not None
-        every = pl.concat(scans, how="diagonal_relaxed")
-        first = self._order[0]
-        counts = every.group_by(first).len().sort(first).collect()
-        partial = path.with_name(f"{path.name}.partial")
-        bunched: list[Path] = []
-        try:
-            for bunch in bunches(counts.iter_rows()):
-                bunched.append(self._spill / f"{path.name}.{len(bunched)}")
-                every.filter(pl.col(first).is_in(bunch)).collect().sort(self._order).write_parquet(bunched[-1], row_group_size=ROW_GROUP)
-            pl.concat([pl.scan_parquet(part, glob=False) for part in bunched]).sink_parquet(partial, row_group_size=ROW_GROUP)
-        finally:
-            for part in bunched:
-                part.unlink(missing_ok=True)
-        partial.rename(path)
-
-    def _taken(self) -> list[dict[str, Any]]:
-        rows = self._rows
-        self._rows, self._cells = [], 0
-        return rows
-
-
-def _made(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    table = pl.DataFrame(rows, infer_schema_length=None)
-    # Whole numbers only, in one trial, would make a table that does not go with those of the others.
-    return table.with_columns(pl.col("value").cast(pl.Float64)) if "value" in table.columns else table
-
-
-class SampleBuffer:
-    """Collects the output of all samplers until a trial takes it."""
-
-    def __init__(self, spill: Path | None = None) -> None:
-        """`spill`: a folder for what does not fit into memory, which is emptied; without one all is kept in memory."""
-        if spill is not None:
-            shutil.rmtree(spill, ignore_errors=True)
-        self._spill = spill
-        self._hosts = _Table(layout.HOST_SAMPLES, ["host", "wall_s"], spill)
-        self._services = _Table(layout.SERVICE_SAMPLES, ["host", "service", "wall_s"], spill)
-        self._gauges = _Table(layout.GAUGE_SAMPLES, ["gauge", "host", "service", "wall_s"], spill)
-        self._newest: defaultdict[str, deque[dict[str, Any]]] = defaultdict(lambda: deque(maxlen=2))
-        self.service_cpu_us: dict[str, int] = {}
-        """CPU time of each watched service so far, at the newest reading."""
-        self.service_jit_us: dict[str, int] = {}
-        """Of that, what its JIT compilers used."""
-        self.gauge_errors: dict[str, str] = {}
-        """The last failed scrape of each service."""
-
-    def add(self, host: str, event: dict[str, Any]) -> None:
-        """Takes one `sample` event of rust/node/src/sample.rs."""
-        key = {"host": host, "wall_s": event["wall_s"]}
-        own = {"sampler_cpu_us": event["sampler_cpu_us"], "speed_ns": event["speed_ns"]}
-        if event["host"]:  # what monitors a machine may read its services apart
-            reading = {**key, **event["host"], **own}
-            self._newest[host].append(reading)
-            self._hosts.add(reading)
-        for service, counters in event["services"].items():
-            self._services.add({**key, "service": service, **counters})
-            self.service_cpu_us[service] = counters["cpu_user_us"] + counters["cpu_system_us"]
-            self.service_jit_us[service] = counters.get("jit_cpu_us", 0)
-        for service, gauges in event["gauges"].items():
-            for name, value in gauges.items():
-                self._gauges.add({**key, "service": service, "gauge": name, "value": value})
-        self.gauge_errors.update(event["gauge_errors"])
-
-    def add_gauges(self, wall_s: float, gauges: Mapping[str, Mapping[str, float]]) -> None:
-        """Takes gauges that a cluster shows of its own nodes, by node: of which host each is, it does not say."""
-        for service, own in gauges.items():
-            for name, value in own.items():
-                self._gauges.add({"host": "", "wall_s": wall_s, "service": service, "gauge": name, "value": value})
-
-    def newest_hosts(self, host: str) -> list[dict[str, Any]]:
-        """The two newest readings of a host, older first, for the live display; fewer at first."""
-        return list(self._newest[host])
-
-    def flush(self, folder: Path) -> None:
-        """Writes everything below a folder, as a trial's, and starts anew."""
-        self._writing()(folder)
-
-    async def flush_while_sampling(self, folder: Path) -> None:
-        """The same; what comes meanwhile is of the next trial. Of a trial of hours it takes a minute, in which hosts must still be
-        heard: so in a thread, to its end, whoever cancels this."""
-        is_long = any(table.is_spilled for table in self._tables)
-        writing = self._writing()
-        if is_long:
-            await asyncio.shield(asyncio.to_thread(writing, folder))
-        else:
-            writing(folder)
-
-    def close(self) -> None:
-        """Drops what no trial has taken."""
-        if self._spill is not None:
-            shutil.rmtree(self._spill, ignore_errors=True)
-
-    @property
-    def _tables(self) -> Sequence[_Table]:
-        return self._hosts, self._services, self._gauges
-
-    def _writing(self) -> Callable[[Path], None]:
-        taken = [(table.name, table.take()) for table in self._tables]
-
-        def write(folder: Path) -> None:
-            for name, write_one in taken:
-                write_one(folder / name)
-
-        return write
-
 
 SMALL_BYTES = 1 << 20
 """A file up to this size is read whole, and kept: a summary needs it for each host of a lab, and for each of its tests."""
@@ -185,6 +22,8 @@ COLUMN_BYTES = 500
 """What a column takes besides its values, as measured."""
 LAST = "\U0010ffff"
 """Follows each character that a name has."""
+COUNTED_MAX = 64
+"""Files whose readings of each host are kept as a number: several tables of a summary ask for them."""
 ROWS_AT_ONCE = 300_000
 """Readings of whole hosts that are read together (`read_in_parts`): a hundred megabytes of the widest table."""
 
@@ -222,7 +61,12 @@ def hosts_in(folder: Path, name: str) -> set[str]:
     return set(_readings_by(path, "host")) if path.exists() else set()
 
 
-def _readings_by(path: Path, column: str) -> dict[str, int]:
+def _readings_by(path: Path, column: str) -> Mapping[str, int]:
+    return _counted(path, path.stat().st_mtime_ns, column)
+
+
+@lru_cache(maxsize=COUNTED_MAX)
+def _counted(path: Path, _changed_ns: int, column: str) -> Mapping[str, int]:
     with _readable(path):
         return dict(_scan(path).group_by(column, maintain_order=True).len().collect().iter_rows())
 
@@ -366,9 +210,79 @@ def _together(bunch: Mapping[int, tuple[Path, int]]) -> Iterator[Together]:
     yield Together(every, {number: changed_ns for number, (_, changed_ns) in bunch.items()})
 
 
-def gauge_readings(folder: Path, prefix: str) -> Iterator[pl.Series]:
-    """The readings of each gauge of each service whose name begins so."""
+FIRST = "first"
+"""A column: whether a row is the first of its service, or of what else rows are in the order of."""
+
+
+def in_order(samples: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """By these columns, the time last, as files are written; those of older versions are in the order of time. With the column `FIRST`."""
+    *names, time = by
+
+    def marked(table: pl.DataFrame) -> pl.DataFrame:
+        is_other = pl.any_horizontal(pl.col(name) != pl.col(name).shift() for name in names)
+        return table.with_columns(is_other.fill_null(value=True).alias(FIRST))
+
+    found = marked(samples)
+    heads = found.lazy().filter(FIRST).select(names).collect()
+    is_later = found.select((pl.col(FIRST) | (pl.col(time) >= pl.col(time).shift())).all()).item()
+    return found if is_later and heads.equals(heads.unique().sort(names)) else marked(samples.sort(by))
+
+
+Readings = Sequence[tuple[str, float, float]]
+"""Service, time and value of one gauge, by service and time."""
+OF_GAUGE = ["service", "wall_s", "value"]
+GAUGES_MAX = 20_000
+"""Gauges of trials whose readings are kept."""
+_of_gauges: dict[tuple[Path, int, str], Readings] = {}
+
+
+def gauge_rows(folder: Path, gauge: str, begin_s: float, end_s: float) -> Readings:
+    """One gauge of a trial after a moment, and up to another one."""
+    path = folder / layout.GAUGE_SAMPLES
+    if not path.exists():
+        return ()
+    stat = path.stat()
+    if stat.st_size > SMALL_BYTES:
+        is_inside = (pl.col("wall_s") > begin_s) & (pl.col("wall_s") <= end_s)
+        return list(read_samples(folder, layout.GAUGE_SAMPLES, (pl.col("gauge") == gauge) & is_inside, OF_GAUGE).iter_rows())
+    key = path, stat.st_mtime_ns, gauge
+    if key not in _of_gauges:
+        _keep_gauge(key, list(read_samples(folder, layout.GAUGE_SAMPLES, pl.col("gauge") == gauge, OF_GAUGE).iter_rows()))
+    return [reading for reading in _of_gauges[key] if begin_s < reading[1] <= end_s]
+
+
+def read_gauges_together(folders: Sequence[Path], gauges: Sequence[str]) -> None:
+    """What `gauge_rows` is asked for of many trials, read at once and kept."""
+    for samples, changed_ns in read_together(folders, layout.GAUGE_SAMPLES):
+        with suppress(pl.exceptions.PolarsError):
+            own = samples.lazy().filter(pl.col("gauge").is_in(gauges)).select("gauge", FOLDER, *OF_GAUGE).collect()
+            found: dict[tuple[int, str], list[tuple[str, float, float]]] = {(number, name): [] for number in changed_ns for name in gauges}
+            for gauge, number, *reading in own.iter_rows():
+                found[number, gauge].append((reading[0], reading[1], reading[2]))
+            for (number, gauge), readings in found.items():
+                _keep_gauge((folders[number] / layout.GAUGE_SAMPLES, changed_ns[number], gauge), readings)
+
+
+def _keep_gauge(key: tuple[Path, int, str], readings: Readings) -> None:
+    while len(_of_gauges) >= GAUGES_MAX:
+        del _of_gauges[next(iter(_of_gauges))]
+    _of_gauges[key] = readings
+
+
+class Steps(NamedTuple):
+    """By how much gauges rose from one reading to the next, and fell: in all, both from 0 up."""
+
+    rises: float
+    falls: float
+
+
+def gauge_steps(folder: Path, prefix: str) -> Steps | None:
+    """Of the gauges of all services whose names begin so; None if there are none."""
+    found = []
     for gauge in gauge_names(folder, prefix):
-        own = read_samples(folder, layout.GAUGE_SAMPLES, pl.col("gauge") == gauge, ["service", "wall_s", "value"])
-        for _, readings in own.sort("wall_s").group_by("service", maintain_order=True):
-            yield readings["value"]
+        own = read_samples(folder, layout.GAUGE_SAMPLES, pl.col("gauge") == gauge, ["host", "service", "wall_s", "value"])
+        step = pl.when(~pl.col(FIRST)).then(pl.col("value").diff())
+        steps = in_order(own, ["host", "service", "wall_s"]).lazy().select(step.alias("step"))
+        rises, falls = (pl.col("step").clip(**bound).sum() for bound in ({"lower_bound": 0}, {"upper_bound": 0}))
+        found.append(Steps(*steps.select(rises.alias("rises"), (-falls).alias("falls")).collect().row(0)))
+    return Steps(sum(one.rises for one in found), sum(one.falls for one in found)) if found else None

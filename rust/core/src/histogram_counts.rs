@@ -26,6 +26,7 @@ const HALF: u32 = 10;
 #[derive(Default)]
 pub struct Decoder {
     bytes: Vec<u8>,
+    /// What was inflated last is at its beginning.
     plain: Vec<u8>,
     inflate: Option<Decompress>,
 }
@@ -38,8 +39,8 @@ impl Decoder {
             .decode_vec(text, &mut self.bytes)
             .map_err(|error| error.to_string())?;
         if number(&self.bytes, 0) == Some(COMPRESSED) {
-            self.inflate()?;
-            if let Some(payload) = ours(&self.plain) {
+            let length = self.inflate()?;
+            if let Some(payload) = ours(&self.plain[..length]) {
                 return add_payload(payload, counts);
             }
         }
@@ -52,20 +53,20 @@ impl Decoder {
         Ok(())
     }
 
-    fn inflate(&mut self) -> Result<(), String> {
+    /// Returns the length of what is in `plain`; 0 for one that is longer than any of ours.
+    fn inflate(&mut self) -> Result<usize, String> {
         let inflate = self.inflate.get_or_insert_with(|| Decompress::new(true));
         inflate.reset(true);
-        self.plain.clear();
-        // Some kilobytes; a histogram of ours has at most nine bytes for each of its counts.
-        self.plain.reserve(INNER + 9 * COUNTS_MAX);
+        // A histogram of ours has at most nine bytes for each of its counts. Zeroed once: what `decompress_vec` is given it zeroes each
+        // time, 190 kB for the some kilobytes of one.
+        self.plain.resize(INNER + 9 * COUNTS_MAX, 0);
         let deflated = self.bytes.get(OUTER..).unwrap_or_default();
-        match inflate.decompress_vec(deflated, &mut self.plain, FlushDecompress::Finish) {
-            Ok(Status::StreamEnd) => Ok(()),
+        let status = inflate.decompress(deflated, &mut self.plain, FlushDecompress::Finish);
+        let length = usize::try_from(inflate.total_out()).map_err(|error| error.to_string())?;
+        match status {
+            Ok(Status::StreamEnd) => Ok(length),
             // One of other bounds is longer: the crate reads it.
-            Ok(_) if self.plain.len() == self.plain.capacity() => {
-                self.plain.clear();
-                Ok(())
-            }
+            Ok(_) if length == self.plain.len() => Ok(0),
             Ok(_) => Err("a histogram is cut off".into()),
             Err(error) => Err(error.to_string()),
         }

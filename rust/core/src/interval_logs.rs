@@ -2,7 +2,7 @@
 //! histograms, of which each table of a summary needs a few sums.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 use crate::histogram_counts::{Decoder, encoded};
 
 const MAGIC: &[u8] = b"#[Histogram log format";
-/// Bytes of lines that threads share at a time.
-const BLOCK: usize = 8 << 20;
+const TAG: &[u8] = b"Tag=";
+/// Bytes that are read at once.
+const BUFFER: usize = 1 << 20;
 /// A thread is started for no fewer bytes.
-const SHARE_MIN: usize = 256 << 10;
+const SHARE_MIN: u64 = 256 << 10;
 
 /// What is to be summed.
 #[derive(Debug, Deserialize)]
@@ -52,94 +53,95 @@ pub fn sums(wanted: &Wanted) -> Result<Vec<Option<String>>, Damage> {
     Ok(sums.into_iter().map(|sum| sum.map(|counts| encoded(&counts))).collect())
 }
 
+/// Several threads, each with a share of the file.
 fn of_file(path: &Path, wanted: &Wanted) -> Result<Sums, String> {
-    let mut reader = BufReader::with_capacity(1 << 20, File::open(path).map_err(|error| error.to_string())?);
-    let mut sums: Sums = vec![None; wanted.stretches.len()];
-    let mut block = Vec::with_capacity(BLOCK);
-    let mut is_first = true;
-    loop {
-        block.clear();
-        while block.len() < BLOCK
-            && reader
-                .read_until(b'\n', &mut block)
-                .map_err(|error| error.to_string())?
-                > 0
-        {}
-        if std::mem::take(&mut is_first) && !block.starts_with(MAGIC) {
-            return Err("it is no histogram log".into());
-        }
-        if block.is_empty() {
-            return Ok(sums);
-        }
-        if block.last() != Some(&b'\n') {
-            block.push(b'\n');
-        }
-        for part in of_block(&block, wanted) {
-            add_all(&mut sums, part?);
-        }
+    let mut file = File::open(path).map_err(|error| error.to_string())?;
+    let mut magic = Vec::new();
+    file.by_ref()
+        .take(MAGIC.len() as u64)
+        .read_to_end(&mut magic)
+        .map_err(|error| error.to_string())?;
+    if magic != MAGIC {
+        return Err("it is no histogram log".into());
     }
-}
-
-/// Several threads, each with a share of the lines.
-fn of_block(block: &[u8], wanted: &Wanted) -> Vec<Result<Sums, String>> {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let shares = shares(block, cores.min(block.len() / SHARE_MIN).max(1));
-    thread::scope(|scope| {
+    let size = file.metadata().map_err(|error| error.to_string())?.len();
+    let cores = thread::available_parallelism().map_or(1, usize::from) as u64;
+    let count = cores.min(size / SHARE_MIN).max(1);
+    let shares: Vec<(u64, u64)> = (0..count)
+        .map(|at| (size * at / count, size * (at + 1) / count))
+        .collect();
+    let mut sums: Sums = vec![None; wanted.stretches.len()];
+    let found: Vec<Result<Sums, String>> = thread::scope(|scope| {
         let others: Vec<_> = shares[1..]
             .iter()
-            .map(|&share| scope.spawn(move || of_lines(share, wanted)))
+            .map(|&(begin, end)| scope.spawn(move || of_share(path, begin, end, wanted)))
             .collect();
-        let mut found = vec![of_lines(shares[0], wanted)];
-        found.extend(
-            others
-                .into_iter()
-                .map(|thread| thread.join().expect("a fault ends the process")),
-        );
-        found
-    })
-}
-
-/// Cut at ends of lines.
-fn shares(block: &[u8], count: usize) -> Vec<&[u8]> {
-    let mut rest = block;
-    let mut shares = Vec::with_capacity(count);
-    for left in (1..=count).rev() {
-        let about = rest.len() / left;
-        let end = rest[about..]
-            .iter()
-            .position(|&byte| byte == b'\n')
-            .map_or(rest.len(), |at| about + at + 1);
-        let (share, behind) = rest.split_at(if left == 1 { rest.len() } else { end });
-        shares.push(share);
-        rest = behind;
+        let first = of_share(path, 0, shares[0].1, wanted);
+        std::iter::once(first)
+            .chain(
+                others
+                    .into_iter()
+                    .map(|thread| thread.join().expect("a fault ends the process")),
+            )
+            .collect()
+    });
+    for part in found {
+        add_all(&mut sums, part?);
     }
-    shares
+    Ok(sums)
 }
 
-fn of_lines(lines: &[u8], wanted: &Wanted) -> Result<Sums, String> {
+/// The lines that begin within these bytes of a file.
+fn of_share(path: &Path, begin: u64, end: u64, wanted: &Wanted) -> Result<Sums, String> {
+    let error_of = |error: std::io::Error| error.to_string();
+    let mut reader = BufReader::with_capacity(BUFFER, File::open(path).map_err(error_of)?);
+    let mut line = Vec::new();
+    let mut at = begin;
+    if begin > 0 {
+        // What is left of the line before, of which only the end may be here.
+        reader.seek(SeekFrom::Start(begin - 1)).map_err(error_of)?;
+        at = begin - 1 + reader.read_until(b'\n', &mut line).map_err(error_of)? as u64;
+    }
     let mut sums: Sums = vec![None; wanted.stretches.len()];
     let mut decoder = Decoder::default();
-    for line in lines.split_inclusive(|&byte| byte == b'\n') {
-        if line.trim_ascii().is_empty() {
-            continue;
+    let tag = wanted.op.as_ref().map(|op| [TAG, op.as_bytes(), b","].concat());
+    while at < end {
+        line.clear();
+        match reader.read_until(b'\n', &mut line).map_err(error_of)? {
+            0 => break,
+            length => at += length as u64,
         }
-        let Some(entry) = IntervalLogIterator::new(line).next() else {
-            continue; // a comment, or the legend
+        if line.last() != Some(&b'\n') {
+            line.push(b'\n');
+        }
+        // Of other kinds of operation not even the times are read; what is wrong there is found where they are asked for.
+        let is_wanted = match &tag {
+            Some(tag) => line.starts_with(tag) || !(line.starts_with(TAG) || line[0].is_ascii_digit()),
+            None => !line.starts_with(TAG),
         };
-        match entry.map_err(|_| "a line is no interval")? {
-            LogEntry::BaseTime(_) => return Err("its times are relative, which hydrotest's are not".into()),
-            LogEntry::StartTime(_) => {}
-            LogEntry::Interval(interval) => {
-                if interval.tag().as_ref().map(Tag::as_str) != wanted.op.as_deref() {
-                    continue;
-                }
-                if let Some(at) = stretch_of(&interval, &wanted.stretches) {
-                    decoder.add(interval.encoded_histogram(), sums[at].get_or_insert_default())?;
-                }
-            }
+        if is_wanted && !line.trim_ascii().is_empty() {
+            add_line(&line, wanted, &mut decoder, &mut sums)?;
         }
     }
     Ok(sums)
+}
+
+fn add_line(line: &[u8], wanted: &Wanted, decoder: &mut Decoder, sums: &mut Sums) -> Result<(), String> {
+    let Some(entry) = IntervalLogIterator::new(line).next() else {
+        return Ok(()); // a comment, or the legend
+    };
+    match entry.map_err(|_| "a line is no interval")? {
+        LogEntry::BaseTime(_) => Err("its times are relative, which hydrotest's are not".into()),
+        LogEntry::StartTime(_) => Ok(()),
+        LogEntry::Interval(interval) => {
+            if interval.tag().as_ref().map(Tag::as_str) == wanted.op.as_deref()
+                && let Some(at) = stretch_of(&interval, &wanted.stretches)
+            {
+                decoder.add(interval.encoded_histogram(), sums[at].get_or_insert_default())?;
+            }
+            Ok(())
+        }
+    }
 }
 
 fn stretch_of(interval: &IntervalLogHistogram<'_>, stretches: &[(f64, f64)]) -> Option<usize> {
@@ -206,6 +208,25 @@ mod tests {
             .into_iter()
             .map(|sum| sum.map(|text| decoded(text).len()))
             .collect()
+    }
+
+    #[test]
+    fn each_line_is_in_one_share_wherever_a_file_is_cut() {
+        let file = std::env::temp_dir().join(format!("hydrotest-shares-{}.hlog", std::process::id()));
+        let text = log(8);
+        std::fs::write(&file, &text).unwrap();
+        let wanted = Wanted {
+            files: Vec::new(),
+            op: None,
+            stretches: vec![(0.0, f64::MAX)],
+        };
+        let whole = of_share(&file, 0, text.len() as u64, &wanted).unwrap();
+        for cut in 0..=text.len() as u64 {
+            let mut both = of_share(&file, 0, cut, &wanted).unwrap();
+            add_all(&mut both, of_share(&file, cut, text.len() as u64, &wanted).unwrap());
+            assert_eq!(both, whole, "{cut}");
+        }
+        std::fs::remove_file(&file).unwrap();
     }
 
     #[test]

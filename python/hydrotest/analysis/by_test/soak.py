@@ -26,7 +26,7 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
-from hydrotest.store.samples import gauge_readings, read_in_parts
+from hydrotest.store.samples import gauge_steps, read_in_parts
 from hydrotest.summary.base import Latency
 from hydrotest.summary.soak import Bucket, Drift, Growth, LevelChange, Soak, SoakService, SoakWorkload, Stall, Stretches
 
@@ -202,14 +202,12 @@ def _counters(run: RunFolder, trial: Trial) -> dict[str, float]:
     was seen."""
     folder = run.folder_of(trial)
     out: dict[str, float] = {}
-    for own in gauge_readings(folder, COMPACTED):
-        out["cassandra_compacted_bytes"] = out.get("cassandra_compacted_bytes", 0.0) + float(own[-1] - own[0])
-    for own in gauge_readings(folder, SEGMENTS):
+    if (steps := gauge_steps(folder, COMPACTED)) is not None:
+        out["cassandra_compacted_bytes"] = steps.rises - steps.falls
+    if (steps := gauge_steps(folder, SEGMENTS)) is not None:
         # A reading is the number of segments now: a rise counts as created, a fall as deleted. Both may hide
         # in one step.
-        steps = own.diff().drop_nulls()
-        out["kafka_segments_made"] = out.get("kafka_segments_made", 0.0) + float(steps.filter(steps > 0).sum())
-        out["kafka_segments_deleted"] = out.get("kafka_segments_deleted", 0.0) - float(steps.filter(steps < 0).sum())
+        out |= {"kafka_segments_made": steps.rises, "kafka_segments_deleted": steps.falls}
     return out
 
 

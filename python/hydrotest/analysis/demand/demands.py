@@ -147,8 +147,9 @@ def demands(seen: Sequence[Observation], windows: Sequence[Observation] | None =
     design, used = _design(seen, names)
     rows = design / used[:, None] * weights[:, None]
     norms = np.sqrt((rows**2).sum(axis=0) / count)
-    _, lengths, directions = np.linalg.svd(rows / norms, full_matrices=True)
-    lengths = np.pad(lengths, (0, len(names) - len(lengths))) / np.sqrt(count)
+    # As many directions as there are names, also of fewer rows.
+    _, lengths, directions = np.linalg.svd(np.pad(rows / norms, ((0, max(0, len(names) - len(rows))), (0, 0))), full_matrices=False)
+    lengths = lengths / np.sqrt(count)
     rank = int((lengths >= SPAN_MIN).sum())
     if len(seen) < rank or len(single) - rank < FREEDOM_MIN:
         return None

@@ -21,11 +21,10 @@ from hydrotest.kinds.registry import SYSTEMS, WORKLOADS
 from hydrotest.spec.choice import narrowed
 from hydrotest.spec.models import Experiment
 from hydrotest.spec.tests.levels import Concurrency
-from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
-from hydrotest.store.samples import read_samples
+from hydrotest.store.samples import gauge_rows
 
 TIMES = {"cpu": "cores", "network": "link", "disk": "disk"}
 """Fields of `Ceilings` by resource."""
@@ -270,12 +269,9 @@ def _requests(folder: RunFolder, trial: Trial, system: str, hosts: int, window: 
     if gauge is None:
         return None
     begin, end = window
-    is_inside = (pl.col("wall_s") > begin - 0.5) & (pl.col("wall_s") <= end + 0.5)
-    columns = ["service", "wall_s", "value"]
-    own = read_samples(folder.folder_of(trial), layout.GAUGE_SAMPLES, (pl.col("gauge") == gauge) & is_inside, columns)
     readings: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for service, *reading in own.iter_rows():
-        readings[service].append((reading[0], reading[1]))
+    for service, at_s, value in gauge_rows(folder.folder_of(trial), gauge, begin - 0.5, end + 0.5):
+        readings[service].append((at_s, value))
     total = 0.0
     for rows in readings.values():
         (begin_s, first), (end_s, last) = min(rows), max(rows)

@@ -45,6 +45,8 @@ MOVE_MEAN, MOVE_SD = 0.01, 0.03
 """By how much of itself it then moves per window: most systems get faster, as they warm up."""
 SURE = 0.95
 """Probability of a window that "surely" holds."""
+KNOWN_MAX = 128
+"""Rates whose probabilities are kept, of 200 kB each."""
 CHANCES = 500
 """Steps of the chance that a window holds, in its band."""
 NEVER = 1e-4
@@ -92,6 +94,7 @@ class Posterior:
         prior /= prior.sum()
         self._p: Floats = np.stack([prior * (1 - MOVES_P), prior * MOVES_P]).astype(np.float64)
         """By hypothesis (it stands; it moves), threshold, and pair of slope and lapse."""
+        self._known: dict[float, Floats] = {}
         steps = np.arange(-math.ceil(4 * MOVE_SD / self._cell), math.ceil(4 * MOVE_SD / self._cell) + 1)
         kernel = np.exp(-0.5 * ((steps * self._cell - MOVE_MEAN) / MOVE_SD) ** 2)
         self._kernel: Floats = kernel / kernel.sum()
@@ -101,10 +104,19 @@ class Posterior:
 
     def observe(self, rate: float, held: bool) -> None:
         """A window at a rate held, or failed."""
-        likely = _holds(math.log(rate) - self._thresholds[:, None], self._slopes, self._lapses)
+        likely = self._likely(rate)
         self._p = self._p * (likely if held else 1 - likely)
         self._p /= self._p.sum()
         self._p[1] = _moved(self._p[1], self._kernel)
+
+    def _likely(self, rate: float) -> Floats:
+        """The probability that a window holds there, by threshold, and pair of slope and lapse. Rates come again and again."""
+        found = self._known.get(rate)
+        if found is None:
+            if len(self._known) >= KNOWN_MAX:
+                self._known.clear()
+            found = self._known[rate] = _holds(math.log(rate) - self._thresholds[:, None], self._slopes, self._lapses)
+        return found
 
     @property
     def drifts(self) -> float:
@@ -144,7 +156,7 @@ class Posterior:
         weights = self._p.sum(0).ravel()
         bands = []
         for rate in asked:
-            likely = _holds(math.log(rate) - self._thresholds[:, None], self._slopes, self._lapses).ravel()
+            likely = self._likely(rate).ravel()
             by_chance = np.bincount((likely * CHANCES).astype(int), weights, CHANCES + 1)
             low, high = np.searchsorted(np.cumsum(by_chance), [0.05, 0.95 - 1e-9]).clip(0, CHANCES) / CHANCES
             bands.append((float(weights @ likely), float(low), float(high)))

@@ -166,7 +166,7 @@ def _achieved(measured: Measured, offered: float) -> Check:
 
 def _backlog(measured: Measured, offered: float) -> Check:
     points = measured.window_progress
-    slope = slope_upper_bound(points.wall_s.tolist(), points.in_flight.tolist())
+    slope = slope_upper_bound(points.wall_s, points.in_flight)
     floor = BACKLOG_OPERATIONS / measured.duration_s if measured.duration_s > 0 else 0.0
     bound = max(BACKLOG_SLOPE_MAX * offered, floor)
     return Check(Rule.BACKLOG, slope is not None and slope <= bound, slope, bound, "/s")

@@ -6,16 +6,27 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from hydrotest.kinds.registry import SYSTEMS
 from hydrotest.spec.hosts import QUOTA_PERIOD_S
 from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.records import Trial
-from hydrotest.store.samples import FOLDER, KEPT_BYTES, SMALL_BYTES, Kept, read_in_parts, read_samples, read_together
+from hydrotest.store.samples import (
+    FIRST,
+    FOLDER,
+    KEPT_BYTES,
+    SMALL_BYTES,
+    Kept,
+    in_order,
+    read_gauges_together,
+    read_in_parts,
+    read_samples,
+    read_together,
+)
 from hydrotest.summary.usage import HostUsage
 
 CPU_BUSY = ("cpu_user_us", "cpu_nice_us", "cpu_system_us", "cpu_irq_us", "cpu_softirq_us")
@@ -123,13 +134,14 @@ WINDOWS_MAX = 4
 
 
 def rates_together(run: RunFolder, trials: Sequence[Trial], timed: Collection[str] = ()) -> None:
-    """What `read_host_rates` and `service_means` are asked for of all trials, and `read_speeds` for the hosts `timed`, made at once and
-    kept: most trials have a dozen readings, and a table takes as long for a dozen as for thousands. What cannot be made so is made, or its
-    defect reported, where it is asked for."""
+    """What `read_host_rates` and `service_means` are asked for of all trials, `gauge_rows` for counters of requests, and `read_speeds` for
+    the hosts `timed`, made at once and kept: most trials have a dozen readings, and a table takes as long for a dozen as for thousands.
+    What cannot be made so is made, or its defect reported, where it is asked for."""
     _hosts_together([run.folder_of(trial) for trial in trials], timed)
     _services_together(run, [trial for trial in trials if len(_windows_of(trial)) <= WINDOWS_MAX])
-    for _ in read_together([run.folder_of(trial) for trial in trials], layout.GAUGE_SAMPLES):
-        pass
+    read_gauges_together(
+        [run.folder_of(trial) for trial in trials], [kind.requests for kind in SYSTEMS.values() if kind.requests is not None]
+    )
 
 
 def _hosts_together(folders: Sequence[Path], timed: Collection[str]) -> None:
@@ -215,7 +227,6 @@ def read_service_rates(folder: Path, needed: Collection[str]) -> Iterator[pl.Dat
 
 def _service_rates(samples: pl.DataFrame, needed: Collection[str], by: Sequence[str] = BY_SERVICE) -> pl.DataFrame:
     """`by`: what readings are in the order of, the time last."""
-    is_same = _is_same(by[:-1])
     interval = pl.col("wall_s").diff()
 
     def rate(counter: str) -> pl.Expr:
@@ -223,10 +234,10 @@ def _service_rates(samples: pl.DataFrame, needed: Collection[str], by: Sequence[
             return pl.lit(None, dtype=pl.Float64)
         change = pl.col(counter).diff()
         # A restarted service counts from zero: the second in between is unknown.
-        return pl.when(is_same & (change >= 0)).then(change) / interval
+        return pl.when(~pl.col(FIRST) & (change >= 0)).then(change) / interval
 
     return (
-        _in_order(samples, by)
+        in_order(samples, by)
         .lazy()
         .with_columns(
             pl.sum_horizontal(map(rate, counters), ignore_nulls=False).alias(name) / (1e6 if name.endswith("_cores") else 1)
@@ -237,15 +248,6 @@ def _service_rates(samples: pl.DataFrame, needed: Collection[str], by: Sequence[
         .select(*by, *(name for name in (*SERVICE_RATES, *SERVICE_LEVELS) if name in needed))
         .collect()
     )
-
-
-def _in_order(samples: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """As it is written, by `BY_SERVICE`; files of older versions are in the order of time."""
-    is_later = pl.lit(False)
-    for at, name in enumerate(by):
-        is_next = pl.col(name) >= pl.col(name).shift() if name == by[-1] else pl.col(name) > pl.col(name).shift()
-        is_later = is_later | (_is_same(by[:at]) & is_next if at else is_next)
-    return samples if samples.select(is_later.slice(1).all()).item() else samples.sort(by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,13 +359,15 @@ def totals_of(rates: pl.DataFrame) -> Totals | None:
     """None without readings."""
     if rates.is_empty():
         return None
-    columns = {name: rates[name] for name in USED}
-    sums: dict[str, Any] = {name: column.sum() for name, column in columns.items()}
-    peaks: dict[str, Any] = {name: column.max() for name, column in columns.items()}
+    # At once: what a table takes for each of its columns is more than what a dozen readings take.
+    values = rates.select(pl.col(USED).cast(pl.Float64)).to_numpy()
+    is_known = ~np.isnan(values)
+    counts = dict(zip(USED, is_known.sum(0).tolist(), strict=True))
+    sums, peaks = np.where(is_known, values, 0.0).sum(0), np.where(is_known, values, -np.inf).max(0)
     return Totals(
-        sums,
-        {name: column.count() for name, column in columns.items()},
-        {name: peak for name, peak in peaks.items() if peak is not None},
+        dict(zip(USED, sums.tolist(), strict=True)),
+        counts,
+        {name: peak for name, peak in zip(USED, peaks.tolist(), strict=True) if counts[name]},
     )
 
 

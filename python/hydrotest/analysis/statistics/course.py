@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hydrotest.analysis.statistics.progress import Floats, Gathered, Progress
-from hydrotest.store.records import Counts, Second, ThreadUse
+from hydrotest.store.records import Counts, ThreadUse
+from hydrotest.store.second_lines import SecondRead
 
 COUNTERS = tuple(Counts.model_fields)
 _counters = attrgetter(*COUNTERS)
@@ -37,7 +38,7 @@ class Course:
     _threads: Sequence[tuple[tuple[str, int, int], ...]]
 
     @classmethod
-    def of(cls, seconds: Iterable[Second], started_wall_s: float) -> Course:
+    def of(cls, seconds: Iterable[SecondRead], started_wall_s: float) -> Course:
         """Of a generator whose second 0 is at `started_wall_s`."""
         gathered, wall_s = Gathered(started_wall_s), array("d")
         counts, threads = [], []

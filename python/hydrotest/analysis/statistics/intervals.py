@@ -150,7 +150,10 @@ intervals too narrow; too high a value does little harm. Simulated with 40 to 12
 correlated by 0 to 0.9: 93.3 to 96.8 % of 95 % intervals contain the slope; without it 90.2 to 96.5 %."""
 
 
-def line_through(values: Sequence[float] | npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Line | None:
+Values = Sequence[float] | npt.NDArray[np.float64] | npt.NDArray[np.int64]
+
+
+def line_through(values: Values) -> Line | None:
     """A trend in autocorrelated readings at equal steps; None with fewer than five readings. It is
     generalised least squares with noise of first order (S. J. Prais, C. B. Winsten, "Trend Estimators and
     Serial Correlation", 1954). The autocorrelation comes from least squares' residuals, without the bias of a
@@ -170,17 +173,16 @@ def line_through(values: Sequence[float] | npt.NDArray[np.float64] | npt.NDArray
     rho = (seen * n + 2) / max(n - 4, 1)
     rho = min(rho + RHO_MARGIN * math.sqrt((1 - min(rho, 1.0) ** 2) / n), RHO_MAX) if rho > 0 else 0.0
     first = math.sqrt(1 - rho**2)
-    x = np.column_stack([np.ones(n), t])
-    x = np.vstack([first * x[0], x[1:] - rho * x[:-1]])
-    z = np.concatenate([[first * y[0]], y[1:] - rho * y[:-1]])
-    inverse = np.linalg.inv(x.T @ x)
-    fit = inverse @ x.T @ z
-    left = z - x @ fit
+    # What is fitted to: a constant, and the time, each without what is known from the reading before.
+    one, time, z = (np.concatenate([[first * values[0]], values[1:] - rho * values[:-1]]) for values in (np.ones(n), t, y))
+    inverse = np.linalg.inv(np.array([[one @ one, one @ time], [one @ time, time @ time]]))
+    constant, slope = inverse @ np.array([one @ z, time @ z])
+    left = z - constant * one - slope * time
     error = math.sqrt(float(left @ left) / (n - 2) * float(inverse[1, 1]))
-    return Line(float(fit[1]), error, max(1.0, n * (1 - rho) / (1 + rho) - 3))
+    return Line(float(slope), error, max(1.0, n * (1 - rho) / (1 + rho) - 3))
 
 
-def slope_upper_bound(times_s: Sequence[float], values: Sequence[float], confidence: float = 0.95) -> float | None:
+def slope_upper_bound(times_s: Values, values: Values, confidence: float = 0.95) -> float | None:
     """One-sided upper bound of the trend of `values`, read at (nearly) equal steps of time, in units per
     second; see `line_through`.
 
@@ -189,7 +191,7 @@ def slope_upper_bound(times_s: Sequence[float], values: Sequence[float], confide
     line = line_through(values)
     if line is None or times_s[-1] <= times_s[0]:
         return None
-    step_s = (times_s[-1] - times_s[0]) / (len(times_s) - 1)
+    step_s = float(times_s[-1] - times_s[0]) / (len(times_s) - 1)
     return (line.slope + float(special.stdtrit(line.freedom, confidence)) * line.error) / step_s
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hydrotest.store.records import Second
+from hydrotest.store.second_lines import SecondRead
 
 STEP_S = 0.1
 """Seconds between two readings."""
@@ -46,7 +46,7 @@ class Progress:
     in_flight: Floats
 
     @classmethod
-    def of(cls, seconds: Iterable[Second], started_wall_s: float) -> Progress:
+    def of(cls, seconds: Iterable[SecondRead], started_wall_s: float) -> Progress:
         """From a generator's second-by-second readings; `started_wall_s` is its second 0. Rows with unequal
         numbers of readings are cut to the shortest. Folders of older versions keep no failures: those at a
         second's end stand for all of it."""
@@ -115,8 +115,14 @@ class Gathered:
         self._started_wall_s = started_wall_s
         self._wall_s, self._completed, self._failed, self._in_flight = (array("d", [first]) for first in (started_wall_s, 0.0, 0.0, 0.0))
 
-    def add(self, second: Second) -> None:
+    def add(self, second: SecondRead) -> None:
         """Its readings, behind those before it."""
+        if len(second.at_s) == len(second.completed) == len(second.failed) == len(second.in_flight):
+            self._wall_s.extend(map(self._started_wall_s.__add__, second.at_s))
+            self._completed.extend(second.completed)
+            self._failed.extend(second.failed)
+            self._in_flight.extend(second.in_flight)
+            return
         n = min(len(second.in_flight), len(second.completed))
         times = [self._started_wall_s + at for at in second.at_s[:n]] or [second.wall_s - (n - 1 - i) * STEP_S for i in range(n)]
         failed = second.failed or [second.counts.failed] * n
