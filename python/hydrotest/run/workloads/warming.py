@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hydrotest.analysis.limits.verdict import COMPILING_MAX
 from hydrotest.analysis.statistics.steady import is_settled
-from hydrotest.store.samples import SampleBuffer
+from hydrotest.store.sample_buffer import SampleBuffer
 
 COST_GAIN_MIN, TIME_GAIN_MIN, P99_GAIN_MIN = 0.08, 0.08, 0.3
 """Falls of the CPU per operation, the time per operation and the p99 that are clear gains. Seen on two cores, between warm chunks of
