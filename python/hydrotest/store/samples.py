@@ -228,6 +228,11 @@ def in_order(samples: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     return found if is_later and heads.equals(heads.unique().sort(names)) else marked(samples.sort(by))
 
 
+def in_time(samples: pl.DataFrame) -> pl.DataFrame:
+    """In the order of time, as those of one host, or of one service of it, are written."""
+    return samples if samples["wall_s"].is_sorted() else samples.sort("wall_s")
+
+
 Readings = Sequence[tuple[str, float, float]]
 """Service, time and value of one gauge, by service and time."""
 OF_GAUGE = ["service", "wall_s", "value"]

@@ -26,7 +26,7 @@ from hydrotest.store import layout
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose
 from hydrotest.store.records import Trial
-from hydrotest.store.samples import gauge_steps, read_in_parts
+from hydrotest.store.samples import gauge_steps, in_time, read_in_parts
 from hydrotest.summary.base import Latency
 from hydrotest.summary.soak import Bucket, Drift, Growth, LevelChange, Soak, SoakService, SoakWorkload, Stall, Stretches
 
@@ -186,7 +186,7 @@ def _services(run: RunFolder, trial: Trial) -> list[SoakService]:
     for samples in read_in_parts(folder, layout.SERVICE_SAMPLES, ["host", "service", "wall_s", "memory_bytes"]):
         for (host, service), readings in samples.group_by("host", "service", maintain_order=True):
             # Of a service that was started again, too; the first one is from before the load.
-            own = readings.sort("wall_s").slice(1)
+            own = in_time(readings).slice(1)
             if own.is_empty():
                 continue
             slope = slope_per_hour(own["wall_s"].to_numpy(), own["memory_bytes"].to_numpy())

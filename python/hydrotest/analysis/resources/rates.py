@@ -22,6 +22,7 @@ from hydrotest.store.samples import (
     SMALL_BYTES,
     Kept,
     in_order,
+    in_time,
     read_gauges_together,
     read_in_parts,
     read_samples,
@@ -86,7 +87,7 @@ def host_rates(samples: pl.DataFrame, host: str, needed: Collection[str] | None 
     of `RATES`, and the time."""
     if samples.is_empty():
         return pl.DataFrame()
-    own = samples.lazy().filter(pl.col("host") == host).sort("wall_s")
+    own = in_time(samples.filter(pl.col("host") == host)).lazy()
     return own.select(_rates_of(samples.columns) if needed is None else _needed(needed)).slice(1).collect()
 
 
@@ -316,7 +317,9 @@ def stolen(run: RunFolder, trial: Trial, start_s: float, end_s: float) -> dict[s
     out = {}
     is_in_window = (pl.col("wall_s") > start_s + EDGE_S) & (pl.col("wall_s") <= end_s + 1.0)
     for samples in read_in_parts(run.folder_of(trial), layout.HOST_SAMPLES, ["host", "wall_s", "cpu_steal_us", "cpu_count"]):
-        steps = samples.lazy().sort("host", "wall_s").with_columns(_per_s("cpu_steal_us") / 1e6).filter(_is_same(["host"]) & is_in_window)
+        steps = (
+            in_order(samples, ["host", "wall_s"]).lazy().with_columns(_per_s("cpu_steal_us") / 1e6).filter(~pl.col(FIRST) & is_in_window)
+        )
         means = steps.group_by("host", maintain_order=True).agg(pl.col("cpu_steal_us").mean(), pl.col("cpu_count").max())
         for host, cores, count in means.collect().iter_rows():
             if cores is not None and count:
