@@ -38,7 +38,7 @@ name: lab
 hosts:
   one:   {connect: netns, cores: 0.5, memory: 1 GiB, disk: 40 MB/s, network: 100 Mbit/s}
   two:   {connect: netns, cores: 0.3, memory: 1 GiB, disk: 20 MB/s, network: 400 Mbit/s}
-  three: {connect: netns, memory: 1 GiB, network: 1 Gbit/s}
+  three: {connect: netns, memory: 1 GiB, network: 600 Mbit/s}
 systems: {kafka: {hosts: [three], heap: 256 MiB}}
 workloads: {press: {kind: kafka-produce}}
 tests: [levels: {workload: press, rates: [20K]}]
@@ -81,7 +81,7 @@ async def test_hosts_get_what_was_asked_for(tmp_path: Path, scratch: Scratch) ->
     said: list[str] = []
     given = {("one", "cpu_cores"): (0.5, 0.15), ("two", "cpu_cores"): (0.3, 0.15), ("one", "network_bytes_per_s"): (100e6 / 8, 0.1),
              # The third's is its own, though the host that it is measured to has a tenth of it.
-             ("two", "network_bytes_per_s"): (400e6 / 8, 0.1), ("three", "network_bytes_per_s"): (1e9 / 8, 0.15),
+             ("two", "network_bytes_per_s"): (400e6 / 8, 0.1), ("three", "network_bytes_per_s"): (600e6 / 8, 0.15),
              ("one", "disk_write_bytes_per_s"): (40e6, 0.15), ("two", "disk_read_bytes_per_s"): (20e6, 0.15)}  # fmt: skip
     surveyed = {
         one["name"]: one["ceilings"] for one in await survey(load_experiment(tmp_path / "lab.yaml")[0].hosts, site.hosts, "t", said.append)
