@@ -635,8 +635,8 @@ def test_a_prediction_is_held_against_what_was_predicted_only(tmp_path: Path, mo
 @pytest.mark.parametrize(
     ("changes", "loads", "file", "about"),
     [
-        # A limit beside another load is not the one that a run has of each workload alone.
-        ([], {"large": 10_000.0}, FILE, "load beside it"),
+        # A limit while another workload has a load is not the one that a run has of each alone.
+        ([], {"large": 10_000.0}, FILE, "another total load"),
         ([], {}, FILE.replace("heap: 512 MiB", "heap: 1 GiB"), r"kafka\.heap"),
         ([], {}, FILE.replace("heap: 512 MiB", "heap: 512 MiB, config: {num.network.threads: 8}"), r"kafka\.config"),
         # A link that binds, and that the run has otherwise.

@@ -55,8 +55,8 @@ def score(answer: Answer, run: Path) -> list[Scored]:
             "the prediction stands on this run: it shows nothing of its error", "Name a run that was made after it.", file=run
         )
     known = read_known(run)
-    # A limit beside other loads is another one; a run's own are of each workload alone.
-    found = [(one, "load beside it" if one.beside else _differs(one, known)) for one in answer.predictions]
+    # A limit while others have a load is another one; a run's own are of each workload alone.
+    found = [(one, "total load" if one.beside else _differs(one, known)) for one in answer.predictions]
     rows = [row for one, why in found if why is None and (row := _scored(one, known)) is not None]
     rows += [row for one, why in found if why is None for row in _percentiles(one, known)]
     rows += [row for one in answer.jobs if (row := _job(one, known)) is not None]

@@ -20,16 +20,6 @@ class CountsLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     skipped: int = 0
     cap_hits: int = 0
 
-    @property
-    def due(self) -> int:
-        """Operations that came for it."""
-        return self.started - self.skipped
-
-    @property
-    def in_flight(self) -> int:
-        """Those of them that have not ended."""
-        return self.due - self.completed - self.failed
-
 
 class ThreadLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """See `records.ThreadUse`."""
