@@ -196,6 +196,17 @@ def test_use_that_is_no_need_counts_where_others_share_the_cores() -> None:
     assert soft is not None
     assert soft.share < 0.8 * hard.share
     assert soft.low < soft.share < soft.without_soft <= soft.high
+    assert not hard.is_wide
+
+
+def test_a_share_that_may_be_ten_times_as_much_is_no_number() -> None:
+    """What both use at any load fills the hosts nearly: how much is left for operations is then not known."""
+    found = answered(
+        [both(0.42)], Question([], {}, together=["small", "store"]), Scores({**EXACT.shipped, "together": (0.4,) * 4})
+    ).together
+    assert found is not None
+    assert found.is_wide
+    assert found.high > 10 * found.low
 
 
 @pytest.mark.parametrize(

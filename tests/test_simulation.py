@@ -375,6 +375,21 @@ def test_hosts_far_from_those_measured_are_refused_unless_asked_for(tmp_path: Pa
     assert found.assumed == ["far"]
 
 
+@pytest.mark.parametrize("share", [0.02, 0.05, 1.3])
+def test_a_system_that_uses_more_than_it_needs_is_simulated(share: float, tmp_path: Path) -> None:
+    """Its law stands on windows without a rate limit, whose batches are not those of a schedule: what it cannot carry waits, and is served as
+    it was there."""
+    run = known(TRUE)
+    seen = [replace(one, used=replace(one.used, cores=one.used.cores if one.is_closed else max(one.used.cores, 0.42)))
+            for one in run.seen["kafka"] if "small" in one.rates]  # fmt: skip
+    run = replace(run, seen={"kafka": seen})
+    rate = round(share * limit(run))
+    found, _ = played(tmp_path, run, load={"small": {"stretches": [{"rate": rate, "duration": "60 s"}, {"rate": 10, "duration": "540 s"}]}})
+    (went,) = found.workloads
+    assert went.served == pytest.approx(went.offered)
+    assert (went.wait_max_s > 1) is (share > 1)
+
+
 def test_a_trace_is_followed(tmp_path: Path) -> None:
     (tmp_path / "trace.csv").write_text("seconds,rate\n0,100\n300,1000\n600,100\n")
     _, series = played(tmp_path, known(TRUE), load={"small": {"trace": "trace.csv"}})

@@ -237,6 +237,7 @@ async def test_a_group_of_a_killed_run_is_removed_by_its_own_digits(protocol: st
     assert there.groups() == before
 
 
+@pytest.mark.long
 async def test_who_may_not_remove_a_group_makes_none(there: There, tmp_path: Path) -> None:
     acl = ("org.apache.kafka.tools.AclCommand", "--allow-principal", "User:hydrotest", "--resource-pattern-type", "prefixed", "--group", "hydrotest-",
            "--operation", "Delete")  # fmt: skip

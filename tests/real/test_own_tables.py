@@ -83,6 +83,7 @@ async def test_what_is_read_is_what_was_written(bench: Bench) -> None:
     assert measured.histogram(op="look").get_total_count() > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "keys", ["exp(0, 3K, 300)", "weibull(0, 3K, 0.7)", "zipf(0, 3K)", "gaussian(0, 3K)", {"file": "README.md"}], ids=lambda keys: str(keys)[:7]
 )  # fmt: skip
@@ -195,6 +196,7 @@ PROFILES: dict[str, Any] = {
 }
 
 
+@pytest.mark.long
 async def test_values_with_parts_are_read_as_they_were_written(bench: Bench) -> None:
     """Sets and maps in the order of the node, empty collections as null."""
     profiles = store(bench, PROFILES, "hydrotest_t_profiles")
@@ -220,6 +222,7 @@ VECTORS: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 async def test_the_nearest_vectors_are_asked_for_and_their_recall_is_told(bench: Bench) -> None:
     """Of a few hundred vectors an index finds nearly all; the rows are written again meanwhile, as they were."""
     points = store(bench, VECTORS, "hydrotest_t_points")
@@ -246,6 +249,7 @@ async def test_the_nearest_vectors_are_asked_for_and_their_recall_is_told(bench:
         assert all(there == 5 for _, _, there in one["queries"])
 
 
+@pytest.mark.long
 async def test_the_recall_is_not_told_where_rows_are_deleted(bench: Bench) -> None:
     statements = {**VECTORS["statements"], "drop": {"cql": "DELETE FROM points WHERE id = ?", "weight": 0.1}}
     points = store(bench, {**VECTORS, "statements": statements}, "hydrotest_t_points_gone")
@@ -277,6 +281,7 @@ SERIES: dict[str, Any] = {
 SHARED: dict[str, Any] = {"one partition": {"rows": 10}, "several": "row % 80", "by a distribution": {"rows": "exp(1, 200)"}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sensor", SHARED)
 async def test_batches_of_rows_and_reads_of_many_pages(sensor: str, bench: Bench) -> None:
     """Each row of a batch has values of its own, in one partition or in several; a read of a partition has all its pages."""
@@ -292,6 +297,7 @@ async def test_batches_of_rows_and_reads_of_many_pages(sensor: str, bench: Bench
     assert sum(last - first for first, last in extra["acked_keys"]) == 10 * extra["answered"]["put"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "table", "change", "sets"), [
     ("logged", "v int", "UPDATE odd SET v = ? WHERE k = ?", True), ("counter", "v counter", "UPDATE odd SET v = v + ? WHERE k = ?", False),
 ])  # fmt: skip
@@ -307,6 +313,7 @@ async def test_logged_and_counter_batches(kind: str, table: str, change: str, se
     assert [(one["what"], one["reason"]) for one in extra["unchecked"]] == ([] if sets else [("values", "counter")])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("level", ["SERIAL", "LOCAL_SERIAL"])
 async def test_conditional_writes_are_agreed_upon_at_a_level(level: str, bench: Bench) -> None:
     """A new row is written, and found there by each later write of it; a batch in one partition is written whole or not at all."""

@@ -234,6 +234,7 @@ class Together(Row):
     rates: dict[str, Number] = Field(description="Operations a second at that share, by workload.")
     host: str = Field(description="The host that is full first.")
     resource: str = Field(description="`cpu`, `network` or `disk`.")
+    is_wide: bool = Field(False, description="The interval is too wide for `share` to say anything.")
 
 
 class Answer(Row):

@@ -113,8 +113,12 @@ def _print_latency(one: Prediction, console: Console) -> None:
 def _print_together(found: Together, console: Console) -> None:
     rates = ", ".join(f"{name} {show_rate(rate)}/s" for name, rate in found.rates.items())
     console.print()
-    console.print(Text.assemble(("together  ", "bold"), (f"{found.share:.0%} of each limit", "bold yellow"),
-                                f"  90 % sure: {found.low:.0%} … {found.high:.0%}  {rates}"), highlight=False)  # fmt: skip
+    between = f"{found.low:.0%} … {found.high:.0%}"
+    if found.is_wide:
+        said, more = f"{between} of each limit", "  90 % sure: too wide for one number; a `combined` test measures it"
+    else:
+        said, more = f"{found.share:.0%} of each limit", f"  90 % sure: {between}  {rates}"
+    console.print(Text.assemble(("together  ", "bold"), (said, "bold yellow"), more), highlight=False)
     soft = f"; {found.without_soft:.0%} if no system used more CPU than it needs" if found.without_soft > found.share else ""
     print_text(f"  binds: {resource_words(found.resource)} of {found.host}{soft}", console)
 
