@@ -263,6 +263,7 @@ async def test_the_stock_producer_is_read_into_the_same_record(bench: Bench, loa
     audit_agrees(bench, trial, "ingest", stock.rate_per_s)
 
 
+@pytest.mark.long
 async def test_the_stock_consumer_is_read_into_the_same_record(bench: Bench, load_workloads: dict[str, Rated]) -> None:
     drain = load_workloads["drain"]
     await drain.prepare()

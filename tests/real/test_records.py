@@ -212,8 +212,8 @@ async def test_a_follower_reads_by_its_isolation(isolation: str, bench: Bench) -
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
 async def test_a_follower_that_keeps_up_with_transactions_is_accepted(isolation: str, bench: Bench) -> None:
-    """At a low rate, where markers are a good part of the offsets: six partitions, ten transactions a second, a quarter of them aborted."""
-    spec = KafkaProduce.model_validate({"kind": "kafka-produce", "partitions": 6, "transactions": {"every": "100 ms", "aborts": "25 %"}})
+    """At a low rate, where markers are a good part of the offsets: six partitions, twenty transactions a second, a quarter of them aborted."""
+    spec = KafkaProduce.model_validate({"kind": "kafka-produce", "partitions": 6, "transactions": {"every": "50 ms", "aborts": "25 %"}})
     ingest = Produce("ingest", spec, bench)
     reader = KafkaConsume.model_validate({"kind": "kafka-consume", "reads": "ingest", "isolation": isolation})
     plan = TrialPlan("followed", Purpose.TOGETHER, 1.0, 6.0, tenancy="combined")

@@ -94,6 +94,7 @@ async def test_one_with_a_twentieth_of_a_core_has_none(
     assert {lack.code for lack in room.lacks} & {"run-delay", "wait"}
 
 
+@pytest.mark.long
 async def test_one_that_may_have_little_in_flight_has_none(
     bench: Bench, load_workloads: dict[str, Rated], monkeypatch: pytest.MonkeyPatch
 ) -> None:
