@@ -237,7 +237,6 @@ async def test_a_group_of_a_killed_run_is_removed_by_its_own_digits(protocol: st
     assert there.groups() == before
 
 
-@pytest.mark.long
 async def test_who_may_not_remove_a_group_makes_none(there: There, tmp_path: Path) -> None:
     acl = ("org.apache.kafka.tools.AclCommand", "--allow-principal", "User:hydrotest", "--resource-pattern-type", "prefixed", "--group", "hydrotest-",
            "--operation", "Delete")  # fmt: skip
@@ -303,7 +302,6 @@ async def test_what_a_killed_run_left_is_removed_and_nothing_else(there: There, 
     assert there.foreign() == before
 
 
-@pytest.mark.long
 async def test_a_cluster_that_stops_answering_ends_all_load(there: There, tmp_path: Path) -> None:
     """The broker is stopped by SIGSTOP in the middle of a trial."""
     file = there.written_at(tmp_path, tests=[{"levels": {"workload": "ingest", "rates": [500], "duration": "60 s"}}])

@@ -79,7 +79,6 @@ def broker_pid(tmp_path: Path) -> int:
     return int(found[0].split()[0])
 
 
-@pytest.mark.long
 def test_a_broker_killed_in_mid_trial_ends_the_run_and_keeps_what_was_measured(
     text: str, tmp_path: Path, start_run: Callable[..., subprocess.Popen[str]]
 ) -> None:
@@ -164,7 +163,6 @@ def test_nothing_outlives_a_killed_controller_and_resume_goes_on(
     assert (tmp_path / "run" / "report.html").stat().st_size > 100_000
 
 
-@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
 def test_a_full_disk_ends_the_run_with_its_name(tmp_path: Path, start_run: Callable[..., subprocess.Popen[str]]) -> None:
     small = tmp_path / "data"

@@ -79,7 +79,7 @@ PROTOCOLS: dict[str, dict[str, Any]] = {
     "consumer": {"protocol": "consumer", "commit": "sync", "commit_every": "500 ms"},
     "consumer, range": {"protocol": "consumer", "assignor": "range"},
 }
-OFTEN = ("classic",)
+OFTEN = ("classic", "consumer")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in OFTEN else [pytest.mark.long]) for name in PROTOCOLS])

@@ -14,7 +14,7 @@ from hydrotest.systems.fetch import EXPORTER, KAFKA, fetch
 from hydrotest.systems.properties import properties_text
 from tests.real.conftest import HYDROTEST
 
-pytestmark = [pytest.mark.real, pytest.mark.long]
+pytestmark = pytest.mark.real
 
 EXPERIMENT = """\
 name: paths
@@ -38,7 +38,9 @@ def entries(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if "run" not in path.relative_to(folder).parts}
 
 
-@pytest.mark.parametrize("kind", ["Größe Ω 100%", "two words", "by a link"])
+@pytest.mark.parametrize(
+    "kind", ["Größe Ω 100%", pytest.param("two words", marks=pytest.mark.long), pytest.param("by a link", marks=pytest.mark.long)]
+)
 def test_a_run_keeps_to_its_paths(tmp_path: Path, kind: str) -> None:
     base = tmp_path / kind
     if kind == "by a link":

@@ -30,6 +30,11 @@ class Gate(NamedTuple):
     reach: float | None = None
 
 
+def is_wide(low: float, high: float) -> bool:
+    """Whether an interval says nothing."""
+    return low <= 0 or high > WIDE_MAX * low
+
+
 def no_fit(body: Body, system: str) -> Gate | None:
     """Whether the law misses too many of its own windows."""
     return Gate(Why.NO_FIT, [system], body.demands.error) if body.demands.error > FIT_ERROR_MAX else None

@@ -24,7 +24,7 @@ from hydrotest.predict.answer import OBJECTIVE, Bind, Prediction, Price, Refused
 from hydrotest.predict.axes import REFUSED, Reached, combined, zone_of
 from hydrotest.predict.basis import Basis, calibration
 from hydrotest.predict.change import RESOURCES, Asked, driver_of
-from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, FIT_ERROR_MAX, WIDE_MAX, Gate, too_far
+from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, FIT_ERROR_MAX, Gate, is_wide, too_far
 from hydrotest.predict.known import Known
 from hydrotest.predict.loads import needs_by_system
 from hydrotest.predict.scores import Scores
@@ -166,7 +166,7 @@ def pipeline_answer(
     off = math.exp(combined([math.log1p(first.experiment.search.precision), *_by_kind((one.axis, one.error) for one in moved)]))
     lowest = min((bind for one in left for bind in one.off_by(1, limit).limits()), key=lambda bind: bind.rate)
     low, high = lowest.rate / off, min(bind.rate for one in left for bind in one.off_by(-1, limit).limits()) * off
-    if outside or low <= 0 or high > WIDE_MAX * low:
+    if outside or is_wide(low, high):
         return refused(Gate(Why.INSEPARABLE, outside or [f"{RECORDS} of {lowest.system}"]))
     following = next((bind for bind in binds[1:] if bind.system != binds[0].system), None)
     laws = [one.law.demands for one in left if one.law.demands is not None]

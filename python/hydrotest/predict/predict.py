@@ -20,7 +20,7 @@ from hydrotest.predict.axes import REFUSED, Reached, combined, zone_of
 from hydrotest.predict.basis import DISK, GROUPS, MEMORY_SHARE, NETWORK, Basis, alike, basis_of, calibration
 from hydrotest.predict.capacity import Scene, twice
 from hydrotest.predict.change import EVERY, Asked, Change, asked
-from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, WIDE_MAX, inseparable, is_cpu_bound_known, no_fit, too_far
+from hydrotest.predict.gates import BYTES_ONLY, CPU_ONLY, inseparable, is_cpu_bound_known, is_wide, no_fit, too_far
 from hydrotest.predict.jobs import job_answers
 from hydrotest.predict.known import Known, read_runs
 from hydrotest.predict.loads import at_loads, loads_beside, of_others
@@ -173,13 +173,12 @@ def _predict(
     # A system that got faster while it was measured has no one rate: half of that is how far its mean may be off.
     law = math.expm1(combined([math.log1p(max(CPU_ONLY, own_error)), body.drift / 2]))
     low, high = _interval(scene, moved, law)
-    is_wide = low <= 0 or high > WIDE_MAX * low
-    if is_wide and by == SATURATED and measured and not moved and not scene.others_cores:
+    if is_wide(low, high) and by == SATURATED and measured and not moved and not scene.others_cores:
         # The law separates too little; but this is what was measured, and its own windows show how far it may be off.
         rates = _closed_rates(basis, round(basis.groups))
         half = combined([math.log1p(CPU_ONLY), math.log(max(rates) / min(rates)) / 2])
         low, high = limit * math.exp(-half), limit * math.exp(half)
-    if low <= 0 or high > WIDE_MAX * low:
+    if is_wide(low, high):
         return refused(Why.INSEPARABLE, body.demands.least_known(at_limit))
     # What more would bring is another load: it is shown only if the windows show what that takes.
     more = replace(scene, has=scene.has.times(cores=2.0))

@@ -15,7 +15,7 @@ from hydrotest.predict.axes import combined
 from hydrotest.predict.basis import Basis
 from hydrotest.predict.capacity import Scene, highest
 from hydrotest.predict.change import Asked
-from hydrotest.predict.gates import WIDE_MAX
+from hydrotest.predict.gates import is_wide
 from hydrotest.predict.loads import system_cores
 from hydrotest.predict.scores import Scores
 from hydrotest.verdicts.figures import Resource
@@ -75,4 +75,4 @@ def together(now: Asked, bases: Mapping[str, Basis], answers: Sequence[Predictio
     _, host, resource = hosts.fullest(with_soft, is_soft=True)
     return Together(workloads=list(limits), share=with_soft, low=least, high=most, without_soft=without,
                     rates={name: with_soft * limit for name, limit in limits.items()}, host=host, resource=resource,
-                    is_wide=least <= 0 or most > WIDE_MAX * least)  # fmt: skip
+                    is_wide=is_wide(least, most))  # fmt: skip

@@ -110,21 +110,16 @@ def _of_jobs(summary: Summary, workload: str, kind: str, _bounds: Bounds) -> Car
         return None
     row = max(rows, key=lambda one: one.total_s)
     job = next((one for one in summary.jobs if one.workload == workload), None)
-    others = [f"{one.test} takes {_seconds(one.total_s)} s." for one in rows if one is not row][:1]
+    others = [f"{one.test} takes {show_rate(one.total_s)} s." for one in rows if one is not row][:1]
     interval = (
-        [f"Mean {_seconds(row.total_s_low)} to {_seconds(row.total_s_high)} s, 95 % sure."]
+        [f"Mean {show_rate(row.total_s_low)} to {show_rate(row.total_s_high)} s, 95 % sure."]
         if row.total_s_low is not None and row.total_s_high is not None
         else []
     )
     missed = any(one.accepted is False or not one.finished for one in rows)
-    return Card(workload, kind, f"median time of {row.test}", _seconds(row.total_s), "s", notes=[*interval, *others][:2],
+    return Card(workload, kind, f"median time of {row.test}", show_rate(row.total_s), "s", notes=[*interval, *others][:2],
                 bound=None if job is None else bound_chip(job.bound_by), account=_account(summary, workload), section=Section.SPARK,
                 is_missed=missed)  # fmt: skip
-
-
-def _seconds(value: float) -> str:
-    """Three digits, as long as tenths are no fewer: jobs of less than a second have an interval, too."""
-    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
 def _of_given_rate(summary: Summary, workload: str, kind: str, bounds: Bounds) -> Card | None:
