@@ -264,6 +264,21 @@ def test_what_is_made_for_all_trials_at_once_is_kept(tmp_path: Path, monkeypatch
         assert len(read_samples(folder, layout.GAUGE_SAMPLES)) > 0
 
 
+def test_what_was_stolen_in_the_windows_of_a_trial_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = SyntheticRun(tmp_path)
+    trial = run.trial("level", 100, seconds=9, steal_share=0.1)
+    read: list[Path] = []
+    parts = rates.read_in_parts
+    monkeypatch.setattr(rates, "read_in_parts", lambda folder, *more: (read.append(folder), parts(folder, *more))[1])
+    ((begin_s, end_s),) = rates._own_windows_of(trial)
+    first, again = (rates.stolen(run.folder, trial, begin_s, end_s) for _ in range(2))
+    assert first == again == pytest.approx({"here": 0.1})
+    assert len(read) == 1
+    # Another one is read for itself.
+    assert rates.stolen(run.folder, trial, begin_s, end_s - 1) == pytest.approx({"here": 0.1})
+    assert len(read) == 2
+
+
 def test_a_damaged_table_among_others_is_named_each_time(tmp_path: Path) -> None:
     run = SyntheticRun(tmp_path)
     trials = [run.trial("level", 100) for _ in range(3)]

@@ -105,6 +105,13 @@ def known(truth: Truth, random: np.random.Generator | None = None, text: str = F
     return Known(Path("madeup"), spec, text, {"kafka": HAS}, {"kafka": seen}, {})
 
 
+def spinning(run: Known, system: str = "kafka", workload: str = "small", used: float = 0.42) -> Known:
+    """With one workload of a system that uses so many cores at any load below its limit."""
+    seen = [one if one.is_closed else replace(one, used=replace(one.used, cores=max(one.used.cores, used)))
+            for one in run.seen[system] if workload in one.rates]  # fmt: skip
+    return replace(run, seen={**run.seen, system: seen})
+
+
 def asked(run: Known, *changes: str, scores: Scores = EXACT, **more: Any) -> Answer:
     return answered([run], Question([read_change(one) for one in changes], {}, **more), scores)
 

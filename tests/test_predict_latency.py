@@ -196,6 +196,8 @@ def test_use_that_is_no_need_counts_where_others_share_the_cores() -> None:
     assert soft is not None
     assert soft.share < 0.8 * hard.share
     assert soft.low < soft.share < soft.without_soft <= soft.high
+    # Half of it: neither as if others got all of it, nor as if none.
+    assert 1.1 * soft.low < soft.share < 0.95 * soft.without_soft
     assert not hard.is_wide
 
 

@@ -29,7 +29,7 @@ from hydrotest.report.figures.course import course_page
 from hydrotest.spec.cassandra import CassandraLoad
 from hydrotest.spec.hosts import PAYLOAD
 from hydrotest.spec.kafka_produce import KafkaProduce
-from tests.test_predict import FILE, HAS, TRUE, cores, known
+from tests.test_predict import FILE, HAS, TRUE, cores, known, spinning
 from tests.test_predict_latency import both
 
 THREE = FILE.replace("  B2: {", "  B3: {connect: netns, cores: 0.5, memory: 3 GB, network: 4 Gbit/s}\n  B2: {").replace(
@@ -288,6 +288,20 @@ def test_systems_on_the_same_hosts_share_their_cores(tmp_path: Path) -> None:
     assert shared.workloads[0].waiting > 0
 
 
+def test_what_others_get_of_use_that_is_no_need_differs_from_course_to_course(tmp_path: Path) -> None:
+    """With all of it a broker carries its load, with none of it not: the minutes say so, whatever half of it would be."""
+    rate = round(0.25 * limit(both(0.0)))
+    asked: dict[str, Any] = {"load": {"small": {"rate": rate}, "store": {"rate": round(rate / 1000)}}, "objectives": {"small": {"wait": "5 s"}}}
+    hard, soft = (played(tmp_path, both(used), **asked)[0] for used in (0.0, 0.45))
+    assert (hard.seeds, hard.assumed, [one.minutes for one in hard.missed]) == (1, [], [0])
+    (missed,) = [one for one in soft.missed if one.workload == "small"]
+    assert soft.seeds == 20
+    assert soft.assumed == ["soft"]
+    assert missed.low == 0
+    assert missed.high > 8
+    assert 2 < missed.minutes < 8
+
+
 def rewritten(tmp_path: Path, load: Any, behind: Any = None, **more: Any) -> tuple[Simulated, pl.DataFrame, float]:
     """Rows that are overwritten, each byte rewritten four times, by hosts that can do so for 1,000 operations/s; and what each writes for those."""
     run = both(0.0)
@@ -379,10 +393,7 @@ def test_hosts_far_from_those_measured_are_refused_unless_asked_for(tmp_path: Pa
 def test_a_system_that_uses_more_than_it_needs_is_simulated(share: float, tmp_path: Path) -> None:
     """Its law stands on windows without a rate limit, whose batches are not those of a schedule: what it cannot carry waits, and is served as
     it was there."""
-    run = known(TRUE)
-    seen = [replace(one, used=replace(one.used, cores=one.used.cores if one.is_closed else max(one.used.cores, 0.42)))
-            for one in run.seen["kafka"] if "small" in one.rates]  # fmt: skip
-    run = replace(run, seen={"kafka": seen})
+    run = spinning(known(TRUE))
     rate = round(share * limit(run))
     found, _ = played(tmp_path, run, load={"small": {"stretches": [{"rate": rate, "duration": "60 s"}, {"rate": 10, "duration": "540 s"}]}})
     (went,) = found.workloads

@@ -32,7 +32,7 @@ from hydrotest.predict.size import size
 from hydrotest.report.figures.alone import plans_page
 from hydrotest.report.size import bought_sheet
 from hydrotest.spec.kafka_produce import KafkaProduce
-from tests.test_predict import EXACT, FILE, TRUE, cores, experiment, known
+from tests.test_predict import EXACT, FILE, TRUE, cores, experiment, known, spinning
 from tests.test_predict_latency import both
 
 GB = 1e9
@@ -241,8 +241,7 @@ def test_two_systems_are_apart_or_on_the_same_hosts() -> None:
 def test_on_shared_hosts_what_a_system_uses_and_does_not_need_counts() -> None:
     """The store was seen to use 0.4 core at any rate: alone it gives way, beside a broker it does not."""
     run, machines = both(0.0), [machine("one", 1, 0.05, memory=4 * GB)]
-    spinning = [one if one.is_closed else replace(one, used=replace(one.used, cores=0.4)) for one in run.seen["cassandra"]]
-    busy = replace(run, seen={**run.seen, "cassandra": spinning})
+    busy = spinning(run, "cassandra", "store", 0.4)
     needs = {"small": 300_000.0, "store": 300.0}
 
     def cpu(known_: Known, *, is_shared: bool) -> float:
@@ -251,6 +250,19 @@ def test_on_shared_hosts_what_a_system_uses_and_does_not_need_counts() -> None:
 
     assert cpu(busy, is_shared=False) == pytest.approx(cpu(run, is_shared=False), rel=0.05)
     assert cpu(busy, is_shared=True) > cpu(run, is_shared=True) + 0.1
+
+
+def test_machines_for_a_system_that_uses_more_than_it_needs_carry_what_it_needs_at_its_limit() -> None:
+    """Its law stands on windows without a rate limit: what batches by schedule cost it does not show, and need not."""
+    run = spinning(known(TRUE, text=COPIES))
+    need = 300_000.0
+    found = size([run], Ask({"small": need}, CARRIERS, may_be_far=True, lost="none", headroom=0.0))
+    assert not found.refused
+    part = found.plans[0].parts[0]
+    assert SPEC is not None
+    truly = cores(TRUE, ProduceLaw().work(SPEC, Load(need, True, part.count, on_busiest=True)).drivers)
+    vcpus = next(one.vcpus for one in CARRIERS if part.machine == one.full_name)
+    assert part.use["cpu"] * vcpus == pytest.approx(truly, rel=0.05)
 
 
 def test_where_an_objective_was_measured_no_more_of_the_cores_counts() -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from hydrotest.analysis.bottleneck.use import NEAR_CEILING
 from hydrotest.analysis.demand.body import Applied, Body, Source, alike_to, body_of, differing
-from hydrotest.analysis.demand.laws.base import Law
+from hydrotest.analysis.demand.laws.base import Law, Work
 from hydrotest.analysis.demand.windows import Ceilings, law_of
 from hydrotest.errors import BadInputError
 from hydrotest.predict.answer import Refused, Why
@@ -69,6 +69,16 @@ class Basis:
         """The workload on its hosts."""
         return Applied(self.spec, self.hosts, self.body.ride, self.groups)
 
+    def work(self, rate: float, hosts: int | None = None, *, on_busiest: bool = False) -> Work:
+        """What a load by schedule makes each of so many hosts do, as far as the law knows it: that of a system that uses more than it needs
+        stands on windows without a rate limit only."""
+        applied = self.applied if hosts is None else self.applied.on(hosts)
+        return applied.work(rate, is_closed=self.body.is_soft, on_busiest=on_busiest)
+
+    def scene(self, full: float, others_cores: float = 0.0, speed: float = 1.0) -> Scene:
+        """The workload by schedule, on its hosts as they would be."""
+        return Scene(self.body, self.applied, self.has, self.body.is_soft, full, others_cores, speed)
+
     @property
     def at_objective(self) -> AtObjective | None:
         """Its limit at an objective, as it was measured. None where none was, or where it used too little of the cores to be theirs."""
@@ -77,7 +87,7 @@ class Basis:
         if limit is None or original is None:
             return None
         hosts = len(first.experiment.systems.present()[self.system].hosts)
-        then = Scene(self.body, Applied(original, hosts, self.body.ride), first.has[self.system], False, 1.0, self.body.others)
+        then = Scene(self.body, Applied(original, hosts, self.body.ride), first.has[self.system], self.body.is_soft, 1.0, self.body.others)
         share = {use.resource: use.share for use in then.uses(limit)}
         if max(share.get(Resource.NETWORK, 0.0), share.get(Resource.DISK, 0.0)) >= NEAR_CEILING:
             # Where a link or a disk bound, nothing shows how much of the cores could have been used.

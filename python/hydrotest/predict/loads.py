@@ -6,10 +6,13 @@ from collections.abc import Mapping
 
 from hydrotest.predict.answer import Use
 from hydrotest.predict.basis import Basis
-from hydrotest.predict.capacity import Scene
 from hydrotest.predict.change import Asked
 from hydrotest.spec.models import Experiment
 from hydrotest.verdicts.figures import Resource
+
+SOFT_KEPT = 0.5
+"""Of what a system uses beyond its need, the part that others on its hosts do not get: none if its threads gave way, all if they did not.
+The middle is assumed; both ends are shown."""
 
 
 def of_others(now: Asked, bases: Mapping[str, Basis], basis: Basis, loads: Mapping[str, float]) -> float:
@@ -47,7 +50,7 @@ def _of_systems(now: Asked, bases: Mapping[str, Basis], system: str, loads: Mapp
 def demand(basis: Basis, loads: Mapping[str, float]) -> float:
     """Cores that a workload's operations need on each host at the rate that is asked for, apart from what is fixed."""
     rate = loads.get(basis.name, 0.0)
-    work = basis.applied.work(rate, is_closed=False, on_busiest=True)
+    work = basis.work(rate, on_busiest=True)
     return basis.body.demands.cores(work.drivers) - basis.body.demands.fixed if rate > 0 else 0.0
 
 
@@ -59,12 +62,13 @@ def needs_by_system(bases: Mapping[str, Basis], loads: Mapping[str, float], spee
     }
 
 
-def system_cores(bases: Mapping[str, Basis], system: str, loads: Mapping[str, float], *, is_soft: bool = True) -> float:
-    """Cores that a system uses on each of its hosts, at the rates that are asked for; `is_soft`: with what it uses beyond its need."""
+def system_cores(bases: Mapping[str, Basis], system: str, loads: Mapping[str, float], *, kept: float = SOFT_KEPT) -> float:
+    """Cores of each of its hosts that a system does not leave to others, at the rates that are asked for; `kept`: of what it uses beyond
+    its need."""
     own = [one for one in bases.values() if one.system == system]
     needed = max((one.body.demands.fixed for one in own), default=0.0) + sum(demand(one, loads) for one in own)
-    soft = [one.seen_cores(loads.get(one.name, 0.0), one.hosts) for one in own if is_soft]
-    return max([needed, *soft])
+    seen = max((one.seen_cores(loads.get(one.name, 0.0), one.hosts) for one in own), default=0.0)
+    return needed + kept * max(0.0, seen - needed)
 
 
 def at_loads(now: Asked, bases: Mapping[str, Basis], system: str, loads: Mapping[str, float], speed: float) -> list[Use]:
@@ -73,8 +77,7 @@ def at_loads(now: Asked, bases: Mapping[str, Basis], system: str, loads: Mapping
     if not own:
         return []
     others = _of_systems(now, bases, system, loads) / speed
-    each = [Scene(one.body, one.applied, one.has, False, one.body.full, 0.0, speed).uses(
-        loads[one.name]) for one in own]  # fmt: skip
+    each = [one.scene(one.body.full, speed=speed).uses(loads[one.name]) for one in own]
     fixed = max(one.body.demands.fixed for one in own) / speed
     totals = []
     for at, use in enumerate(each[0]):

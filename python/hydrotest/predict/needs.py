@@ -135,15 +135,14 @@ def _need(
     for one in bases:
         rate, body = rates[one.name], one.body
         # On fewer hosts than copies each has one: the others wait until there are more again.
-        applied = one.applied.on(hosts)
-        work = applied.work(rate, is_closed=False, on_busiest=True)
+        work = one.work(rate, hosts, on_busiest=True)
         unknown = unknown or inseparable(body, work.drivers) is not None
         cores += body.demands.cores(work.drivers) - body.demands.fixed
         link_in, link_out = link_in + work.into * body.into, link_out + work.out * body.out
         written += work.written * body.written
         # What is kept is what is written, once for each copy; copies are spread more evenly than what is led.
-        kept = applied.work(rate, is_closed=False).written * one.law.kept_share(one.spec)
-        stored += one.law.data_bytes(applied.spec, hosts) + kept * ask.retain_s
+        kept = one.work(rate, hosts).written * one.law.kept_share(one.spec)
+        stored += one.law.data_bytes(one.applied.on(hosts).spec, hosts) + kept * ask.retain_s
     if is_shared:
         cores = max([cores, *(one.seen_cores(rates[one.name], hosts) for one in bases)])
     return cores / ask.speed, max(link_in, link_out), written, stored, float(unknown)

@@ -257,7 +257,7 @@ def _scene(basis: Basis, others_cores: float, question: Question) -> tuple[Scene
     """The workload on its hosts as they would be, the limit that was measured, and of which kind that is."""
     body, applied, found = basis.body, basis.applied, basis.at_objective
     if found is not None:
-        return Scene(body, applied, basis.has, False, found.full, others_cores, question.speed), found.rate, OBJECTIVE
+        return basis.scene(found.full, others_cores, question.speed), found.rate, OBJECTIVE
     rates = _closed_rates(basis, round(basis.groups), first_only=True) or _closed_rates(basis, 0, first_only=True)
     return Scene(body, applied, basis.has, True, body.full, others_cores, question.speed), median(rates) if rates else None, SATURATED
 

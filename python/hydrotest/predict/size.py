@@ -106,7 +106,7 @@ def _gate(basis: Basis, ask: Ask) -> Gate | None:
         return Gate(Why.NOT_BOUND, [basis.system])
     if not ask.may_be_far and (gate := too_far(one for one in basis.numbers if one.axis.startswith(f"{basis.name}."))) is not None:
         return gate
-    return inseparable(basis.body, basis.applied.work(ask.needs[basis.name], is_closed=False).drivers)
+    return inseparable(basis.body, basis.work(ask.needs[basis.name]).drivers)
 
 
 def _check(bases: Sequence[Basis], ask: Ask) -> None:

@@ -32,6 +32,7 @@ ASSUMED = {
     "speed": "the speed of a vCPU, against a core that was measured, is assumed",
     "burst": "for how long a link of a type carries more than it sustains is assumed: 20 minutes",
     "far": "some hosts have more than four times what was measured, or are more than four times as many: how a system grows so far is not known",
+    "soft": "how much of the CPU that a system uses and does not need others get is not known: another part in each course, half in the first",
 }
 
 

@@ -85,7 +85,8 @@ def slope_per_hour(times_s: Readings, values: Readings) -> Slope | None:
 
 def change_points(values: Sequence[float]) -> list[int]:
     """Indexes at which the level of a series changes: PELT with a squared-error cost on the logarithms (R.
-    Killick et al., "Optimal detection of changepoints with a linear computational cost", 2012). The penalty
+    Killick et al., "Optimal detection of changepoints with a linear computational cost", 2012); a linear kernel
+    is that cost, in C. The penalty
     is 3·log n times the noise's variance. That comes from differences of neighbours, so that a step does not
     enlarge it and hide itself. Zero counts as `LEAST` of the median."""
     least = LEAST * float(np.median(values)) if len(values) else 0.0
@@ -94,7 +95,7 @@ def change_points(values: Sequence[float]) -> list[int]:
     signal = np.log(np.maximum(np.asarray(values, dtype=float), least))
     noise = float(np.median(np.abs(np.diff(signal)))) / (0.6745 * math.sqrt(2))
     penalty = 3 * math.log(len(signal)) * max(noise**2, 1e-6)
-    found = ruptures.Pelt(model="l2", min_size=SEGMENT_BUCKETS_MIN, jump=1).fit(signal.reshape(-1, 1)).predict(pen=penalty)[:-1]
+    found = ruptures.KernelCPD(kernel="linear", min_size=SEGMENT_BUCKETS_MIN).fit(signal.reshape(-1, 1)).predict(pen=penalty)[:-1]
     edges = [0, *found, len(signal)]
     levels = [float(signal[a:b].mean()) for a, b in pairwise(edges)]
     return [at for at, before, after in zip(found, levels, levels[1:], strict=False) if abs(after - before) >= math.log1p(CHANGE_MIN)]

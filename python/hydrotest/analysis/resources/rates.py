@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -172,7 +173,7 @@ def _services_together(run: RunFolder, trials: Sequence[Trial]) -> None:
             for number, begin_s, end_s, *mean in means.iter_rows():
                 found[number][begin_s, end_s].append(ServiceMean(*mean))
             for number, own in found.items():
-                _keep_means((folders[number] / layout.SERVICE_SAMPLES, changed_ns[number], tuple(own)), own)
+                _keep(_means, (folders[number] / layout.SERVICE_SAMPLES, changed_ns[number], tuple(own)), own)
 
 
 def _is_same(by: Sequence[str]) -> pl.Expr:
@@ -279,10 +280,12 @@ def service_means(run: RunFolder, trial: Trial, begin_s: float, end_s: float) ->
             for window in windows:
                 means = rates.lazy().filter(_is_inside(*map(pl.lit, window))).group_by("host", "service", maintain_order=True).agg(*MEANS)
                 found[window] += [ServiceMean(*row) for row in means.collect().iter_rows()]
-        _keep_means(key, found)
+        _keep(_means, key, found)
     return found[begin_s, end_s]
 
 
+K = TypeVar("K")
+V = TypeVar("V")
 Window = tuple[float, float]
 MEANT = ["cpu_cores", "jit_cores"]
 MEANS = [pl.col(MEANT).mean(), pl.len()]
@@ -293,10 +296,10 @@ _means: dict[tuple[Path, int, tuple[Window, ...]], dict[Window, list[ServiceMean
 """By file, its last change, and windows: several tables ask for them."""
 
 
-def _keep_means(key: tuple[Path, int, tuple[Window, ...]], means: dict[Window, list[ServiceMean]]) -> None:
-    while len(_means) >= MEANS_MAX:
-        del _means[next(iter(_means))]
-    _means[key] = means
+def _keep(kept: dict[K, V], key: K, value: V) -> None:
+    while len(kept) >= MEANS_MAX:
+        del kept[next(iter(kept))]
+    kept[key] = value
 
 
 def _is_inside(begin_s: pl.Expr, end_s: pl.Expr) -> pl.Expr:
@@ -306,25 +309,47 @@ def _is_inside(begin_s: pl.Expr, end_s: pl.Expr) -> pl.Expr:
 
 def _windows_of(trial: Trial) -> tuple[Window, ...]:
     """All that may be asked for of a trial, so that its readings are looked at once: of a trial of hours there are millions."""
+    own = _own_windows_of(trial)
+    return tuple(sorted({(start, end) for start, _ in own for _, end in own}))
+
+
+def _own_windows_of(trial: Trial) -> tuple[Window, ...]:
+    """Those of its loads."""
     outcomes = [load.outcome for load in trial.loads if load.outcome is not None]
     starts = [outcome.started_wall_s + trial.warm_up_s for outcome in outcomes]
     ends = [min(start + trial.window_s, outcome.ended_wall_s) for start, outcome in zip(starts, outcomes, strict=True)]
-    return tuple(sorted({(start, end) for start in starts for end in ends}))
+    return tuple(sorted(set(zip(starts, ends, strict=True))))
 
 
 def stolen(run: RunFolder, trial: Trial, start_s: float, end_s: float) -> dict[str, float]:
     """Share of each host's cores that was stolen in a window."""
-    out = {}
-    is_in_window = (pl.col("wall_s") > start_s + EDGE_S) & (pl.col("wall_s") <= end_s + 1.0)
-    for samples in read_in_parts(run.folder_of(trial), layout.HOST_SAMPLES, ["host", "wall_s", "cpu_steal_us", "cpu_count"]):
-        steps = (
-            in_order(samples, ["host", "wall_s"]).lazy().with_columns(_per_s("cpu_steal_us") / 1e6).filter(~pl.col(FIRST) & is_in_window)
-        )
-        means = steps.group_by("host", maintain_order=True).agg(pl.col("cpu_steal_us").mean(), pl.col("cpu_count").max())
-        for host, cores, count in means.collect().iter_rows():
-            if cores is not None and count:
-                out[str(host)] = cores / count
-    return out
+    path = run.folder_of(trial) / layout.HOST_SAMPLES
+    if not path.exists():
+        return {}
+    windows = _own_windows_of(trial)
+    if (start_s, end_s) not in windows:
+        windows = ((start_s, end_s),)
+    key = path, path.stat().st_mtime_ns, windows
+    if key not in _stolen:
+        _keep(_stolen, key, _stolen_in(path, windows))
+    return dict(_stolen[key][start_s, end_s])
+
+
+_stolen: dict[tuple[Path, int, tuple[Window, ...]], dict[Window, dict[str, float]]] = {}
+"""As `_means`."""
+
+
+def _stolen_in(path: Path, windows: Sequence[Window]) -> dict[Window, dict[str, float]]:
+    found: dict[Window, dict[str, float]] = {window: {} for window in windows}
+    for samples in read_in_parts(path.parents[1], layout.HOST_SAMPLES, ["host", "wall_s", "cpu_steal_us", "cpu_count"]):
+        steps = in_order(samples, ["host", "wall_s"]).lazy().with_columns(_per_s("cpu_steal_us") / 1e6).filter(~pl.col(FIRST)).collect()
+        for (start_s, end_s), out in found.items():
+            inside = steps.lazy().filter((pl.col("wall_s") > start_s + EDGE_S) & (pl.col("wall_s") <= end_s + 1.0))
+            means = inside.group_by("host", maintain_order=True).agg(pl.col("cpu_steal_us").mean(), pl.col("cpu_count").max())
+            for host, cores, count in means.collect().iter_rows():
+                if cores is not None and count:
+                    out[str(host)] = cores / count
+    return found
 
 
 def trial_host_rates(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -47,8 +48,8 @@ class Effects:
     basis: Basis
     highest: float
     """The highest rate of the tables, operations a second of all hosts together for each host."""
-    is_shared: bool = False
-    """Other systems are on the same hosts: what it uses beyond its need is not theirs then."""
+    kept: float = 0.0
+    """Of what it uses beyond its need, the part that is not left to others; 0: there are none on its hosts."""
     _known: dict[int, Effect] = field(default_factory=dict)
 
     def on(self, hosts: int) -> Effect:
@@ -62,16 +63,14 @@ class Effects:
         applied, highest = self.basis.applied.on(hosts), self.highest * hosts
         rates = np.concatenate([[0.0], np.geomspace(highest / 1e5, highest, POINTS)])
         by_schedule, without = (
-            np.array(
-                [0.0, *(body.demands.cores(applied.work(float(rate), is_closed=closed).drivers) - body.demands.fixed for rate in rates[1:])]
-            )
-            for closed in (False, True)
+            np.array([0.0, *(body.demands.cores(work(float(rate)).drivers) - body.demands.fixed for rate in rates[1:])])
+            for work in (partial(self.basis.work, hosts=hosts), partial(applied.work, is_closed=True))
         )
         least = np.minimum(by_schedule, without)
-        if self.is_shared:
+        if self.kept:
             seen = np.array([self.basis.seen_cores(float(rate), hosts) - body.demands.fixed for rate in rates])
-            by_schedule, least = np.maximum(by_schedule, seen), np.maximum(least, seen)
-        last = applied.work(highest, is_closed=False)
+            by_schedule, least = (need + self.kept * np.maximum(seen - need, 0.0) for need in (by_schedule, least))
+        last = self.basis.work(highest, hosts)
         link = max(last.into * body.into, last.out * body.out) / highest
         written, law = last.written / highest, self.basis.law
         fresh, kept = written * law.data_share(applied.spec), written * law.kept_share(applied.spec)
@@ -80,11 +79,10 @@ class Effects:
 
 def highest_of(basis: Basis, cores: float, hosts: int, asked: float) -> float:
     """The rate, for each host, up to which tables go: well beyond what fills so many hosts with so many cores, or what is asked for."""
-    applied, rate = replace(basis.applied, hosts=hosts), max(1.0, asked)
-    while (
-        rate < RATE_MAX
-        and min(basis.body.demands.cores(applied.work(rate, is_closed=one).drivers) for one in (False, True)) < BEYOND * cores
-    ):
+    applied, rate = basis.applied.on(hosts), max(1.0, asked)
+    while rate < RATE_MAX and min(
+        basis.body.demands.cores(work.drivers) for work in (basis.work(rate, hosts), applied.work(rate, is_closed=True))
+    ) < BEYOND * cores:  # fmt: skip
         rate *= 2
     # Of a load without any cost of CPU, what is asked for is the only measure.
     return (rate if rate < RATE_MAX else BEYOND * max(1.0, asked)) / hosts

@@ -48,8 +48,7 @@ class Prepared:
 
     def check_law(self, name: str, rate: float) -> None:
         """Raises `BadInputError` where a run does not show what a load takes of so many hosts, unless that was asked for. Of more than they
-        carry the rest waits, so that what is served comes as without a rate limit; and what a system that uses more than it needs uses by
-        schedule is what was seen."""
+        carry the rest waits, so that what is served comes as without a rate limit."""
         basis = self.bases[name]
         group = self.scenario.systems[basis.system].on
         hosts = self.scenario.hosts[group].count
@@ -57,7 +56,8 @@ class Prepared:
         has = Ceilings(self.has(group, basis)["cores"][1], None, None, None)
         carried = Scene(basis.body, applied, has, True, basis.usable).limit()
         waits = 0 < carried < rate
-        gate = inseparable(basis.body, applied.work(carried if waits else rate, is_closed=waits or basis.body.is_soft).drivers)
+        work = applied.work(carried, is_closed=True) if waits else basis.work(rate, hosts)
+        gate = inseparable(basis.body, work.drivers)
         if gate is not None and not self.scenario.far:
             raise _wrong(self.document, ("load", name), f"the run does not show what {rate:,.0f} operations/s of {name} take of {show_count(hosts, 'host')}: "
                          f"it does not separate {', '.join(gate.about)}",

@@ -11,6 +11,7 @@ import polars as pl
 from hydrotest import __version__
 from hydrotest.catalogue.cost import HOURS, Cost, Uncounted, Wanted, cost_of, disk_lines, has_disk_price, has_disk_speed_price, machine_line
 from hydrotest.kinds.registry import SYSTEMS
+from hydrotest.predict.loads import SOFT_KEPT
 from hydrotest.predict.simulation.compaction import Compaction
 from hydrotest.predict.simulation.course import WEEK_DAYS, bends_of, courses, highest_rate
 from hydrotest.predict.simulation.director import Course, Director
@@ -22,6 +23,8 @@ from hydrotest.predict.simulation.scenario import Scenario, SimulatedCompaction,
 from hydrotest.predict.simulation.service import Copies, Service
 from hydrotest.predict.simulation.world import Flow, World
 from hydrotest.spec.fields import DAY_S
+
+GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def course_of(all_: Prepared, seed: int, duration_s: float) -> Course:
@@ -39,7 +42,7 @@ def course_of(all_: Prepared, seed: int, duration_s: float) -> Course:
     for name, rate in highest.items():
         all_.check_law(name, rate)
     services = {
-        name: _service(all_, name, fleet.groups[system.on], scenario.hosts[system.on].count, highest)
+        name: _service(all_, name, fleet.groups[system.on], scenario.hosts[system.on].count, highest, _kept(all_, name, seed))
         for name, system in scenario.systems.items()
     }
     flows = {name: Flow(name, services[basis.system], rates[name], scenario.load[name].gives_up, scenario.load[name].retain,
@@ -53,16 +56,28 @@ def course_of(all_: Prepared, seed: int, duration_s: float) -> Course:
     return found
 
 
-def _service(all_: Prepared, name: str, hosts: Hosts, count: int, highest: Mapping[str, float]) -> Service:
+def _kept(all_: Prepared, name: str, seed: int) -> float:
+    """Of what a system uses beyond its need, the part that others on its hosts do not get: from course to course another, spread evenly
+    (the golden ratio's multiples, modulo 1), and the middle in the first. None where none are."""
+    on = all_.scenario.systems[name].on
+    is_shared = any(one.on == on for other, one in all_.scenario.systems.items() if other != name)
+    return (SOFT_KEPT + seed * GOLDEN) % 1 if is_shared else 0.0
+
+
+def _is_soft(all_: Prepared) -> bool:
+    """Whether a system that uses more than it needs shares hosts with another one."""
+    return any(basis.body.is_soft and _kept(all_, basis.system, 0) > 0 for basis in all_.bases.values())
+
+
+def _service(all_: Prepared, name: str, hosts: Hosts, count: int, highest: Mapping[str, float], kept: float) -> Service:
     scenario = all_.scenario
     own = {key: basis for key, basis in all_.bases.items() if basis.system == name}
     cores = all_.has(scenario.systems[name].on, next(iter(own.values())))["cores"][1]
     member = np.arange(len(hosts)) < count
     takeover = scenario.systems[name].takeover
-    is_shared = any(one.on == scenario.systems[name].on for other, one in scenario.systems.items() if other != name)
     given = scenario.systems[name].catch_up
     copies = {key: Copies(basis.spec.copies, basis.copies_needed, basis.law.copies_waited(basis.spec)) for key, basis in own.items()}
-    effects = {key: Effects(basis, highest_of(basis, cores, len(hosts), highest[key]), is_shared) for key, basis in own.items()}
+    effects = {key: Effects(basis, highest_of(basis, cores, len(hosts), highest[key]), kept) for key, basis in own.items()}
     return Service(name, hosts, member, effects, copies, all_.takeovers[name] if takeover is None else takeover, None if given is None else given / 8,
                    max(basis.body.demands.fixed for basis in own.values()), min(basis.usable for basis in own.values()), np.zeros(len(hosts)),
                    SYSTEMS[name].client_waits_s, np.zeros(len(hosts)), _compaction(scenario.systems[name].compaction, name, len(hosts)))  # fmt: skip
@@ -82,7 +97,8 @@ def simulated(
 ) -> tuple[Simulated, pl.DataFrame]:
     """All courses, and the series of the first."""
     scenario = all_.scenario
-    is_random = any(load.noise for load in scenario.load.values()) or any(event.mtbf is not None for event in scenario.events)
+    is_soft = _is_soft(all_)
+    is_random = is_soft or any(load.noise for load in scenario.load.values()) or any(event.mtbf is not None for event in scenario.events)
     count = seeds if is_random else 1
     found = []
     for seed in range(count):
@@ -101,6 +117,8 @@ def simulated(
         assumed.append("burst")
     if scenario.far:
         assumed.append("far")
+    if is_soft:
+        assumed.append("soft")
     series = pl.DataFrame(first.series)
     answer = Simulated(
         version=__version__, name=scenario.name, runs=[str(run.path) for run in all_.runs], seconds=duration_s,
