@@ -20,6 +20,9 @@ from hydrotest.catalogue.cost import Uncounted, Wanted
 from hydrotest.catalogue.machine import Machine, Price
 from hydrotest.cli.entry import main
 from hydrotest.errors import EXIT_BAD_INPUT, BadInputError
+from hydrotest.predict.basis import Basis, basis_of
+from hydrotest.predict.change import asked
+from hydrotest.predict.gates import inseparable
 from hydrotest.predict.known import Known
 from hydrotest.predict.simulation.outcome import Simulated, What
 from hydrotest.predict.simulation.prepared import prepared
@@ -399,6 +402,16 @@ def test_a_system_that_uses_more_than_it_needs_is_simulated(share: float, tmp_pa
     (went,) = found.workloads
     assert went.served == pytest.approx(went.offered)
     assert (went.wait_max_s > 1) is (share > 1)
+
+
+def test_an_error_that_is_small_against_the_hosts_does_not_keep_a_small_load_from_being_played(tmp_path: Path) -> None:
+    """What is fixed of a system that uses more than it needs is known badly, and that of a small load with it: it fits all the same."""
+    run = spinning(known(TRUE, np.random.default_rng(0), rounds=2))
+    (basis,) = [basis_of([run], asked(run.experiment, run.text, [], Path("madeup.yaml")), "small")]
+    assert isinstance(basis, Basis)
+    assert inseparable(basis.body, basis.work(0.05 * limit(run)).drivers) is not None
+    found, _ = played(tmp_path, run, load={"small": {"rate": round(0.05 * limit(run))}})
+    assert found.workloads[0].served == pytest.approx(found.workloads[0].offered)
 
 
 def test_a_trace_is_followed(tmp_path: Path) -> None:

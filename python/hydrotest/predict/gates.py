@@ -54,8 +54,9 @@ def too_far(numbers: Iterable[Reached], kind: Callable[[str], str] = str) -> Gat
     return Gate(Why.TOO_MANY, [one.axis for one in moved]) if len({kind(one.axis) for one in moved}) > BEYOND_MAX else None
 
 
-def inseparable(body: Body, drivers: Mapping[str, float]) -> Gate | None:
-    """Whether the windows do not show what this load needs of the CPU."""
+def inseparable(body: Body, drivers: Mapping[str, float], cores: float = 0.0) -> Gate | None:
+    """Whether the windows do not show what this load needs of the CPU. `cores`: of each host, where the question is whether it fits: of a load
+    that needs less than half of them the error counts as a share of that half."""
     if outside := body.demands.outside(drivers):
         return Gate(Why.INSEPARABLE, list(outside))
-    return Gate(Why.INSEPARABLE, list(body.demands.least_known(drivers))) if body.demands.relative_error(drivers) > LAW_ERROR_MAX else None
+    return Gate(Why.INSEPARABLE, list(body.demands.least_known(drivers))) if body.demands.relative_error(drivers, cores / 2) > LAW_ERROR_MAX else None

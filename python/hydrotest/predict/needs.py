@@ -136,7 +136,7 @@ def _need(
         rate, body = rates[one.name], one.body
         # On fewer hosts than copies each has one: the others wait until there are more again.
         work = one.work(rate, hosts, on_busiest=True)
-        unknown = unknown or inseparable(body, work.drivers) is not None
+        unknown = unknown or inseparable(body, work.drivers, one.has.cores) is not None
         cores += body.demands.cores(work.drivers) - body.demands.fixed
         link_in, link_out = link_in + work.into * body.into, link_out + work.out * body.out
         written += work.written * body.written

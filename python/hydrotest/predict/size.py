@@ -106,7 +106,7 @@ def _gate(basis: Basis, ask: Ask) -> Gate | None:
         return Gate(Why.NOT_BOUND, [basis.system])
     if not ask.may_be_far and (gate := too_far(one for one in basis.numbers if one.axis.startswith(f"{basis.name}."))) is not None:
         return gate
-    return inseparable(basis.body, basis.work(ask.needs[basis.name]).drivers)
+    return inseparable(basis.body, basis.work(ask.needs[basis.name]).drivers, basis.has.cores)
 
 
 def _check(bases: Sequence[Basis], ask: Ask) -> None:

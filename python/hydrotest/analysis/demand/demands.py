@@ -114,13 +114,15 @@ class Demands:
         weights = np.abs(parts @ beyond)
         return tuple(name for name, weight in zip(self.names, weights, strict=True) if weight >= 0.3 * weights.max())
 
-    def relative_error(self, drivers: Mapping[str, float]) -> float:
-        """Half of the 90 % interval of the cores at this load, as a share of them: of another window, not of the mean."""
+    def relative_error(self, drivers: Mapping[str, float], least: float = 0.0) -> float:
+        """Half of the 90 % interval of the cores at this load, as a share of them, or of `least` where that is more: of another window, not
+        of the mean."""
         scaled = self._row(drivers) / self.scales
         seen = self.lengths >= SPAN_MIN
         parts = (self.directions[seen] @ scaled) / self.lengths[seen]
-        spread = self.deviation * float(np.sqrt(parts @ parts / self.windows)) / max(self.cores(drivers), 1e-9)
-        return self._quantile * float(np.hypot(spread, self.deviation))
+        cores = max(self.cores(drivers), 1e-9)
+        spread = self.deviation * float(np.sqrt(parts @ parts / self.windows)) / cores
+        return self._quantile * float(np.hypot(spread, self.deviation)) * cores / max(cores, least)
 
     def least_known(self, drivers: Mapping[str, float]) -> tuple[str, ...]:
         """Drivers of the direction that makes the error of this load largest."""

@@ -57,7 +57,7 @@ class Prepared:
         carried = Scene(basis.body, applied, has, True, basis.usable).limit()
         waits = 0 < carried < rate
         work = applied.work(carried, is_closed=True) if waits else basis.work(rate, hosts)
-        gate = inseparable(basis.body, work.drivers)
+        gate = inseparable(basis.body, work.drivers, has.cores)
         if gate is not None and not self.scenario.far:
             raise _wrong(self.document, ("load", name), f"the run does not show what {rate:,.0f} operations/s of {name} take of {show_count(hosts, 'host')}: "
                          f"it does not separate {', '.join(gate.about)}",
