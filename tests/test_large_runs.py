@@ -238,12 +238,15 @@ def test_what_is_made_for_all_trials_at_once_is_the_same(tmp_path: Path, *, is_m
     rates_together(same, trials, ["here", "other"])
     kept = sum(path.is_relative_to(same.path) for path, *_ in rates._means)
     assert kept == len(trials) - is_mixed  # halves of halves: one is left alone
+    assert sum(path.is_relative_to(same.path) for path, *_ in rates._stolen) == len(trials) - 1
     for trial in trials:
         whole = [(load.outcome.started_wall_s + trial.warm_up_s, load.outcome.ended_wall_s) for load in trial.loads if load.outcome]
         for begin_s, end_s in [*rates._windows_of(trial), *whole, (START_S, START_S + 2.5)]:
             found, by_itself = (service_means(folder, trial, begin_s, end_s) for folder in (same, run.folder))
             # Sums of the same readings, in another order.
             assert_frame_equal(pl.DataFrame(list(map(asdict, found))), pl.DataFrame(list(map(asdict, by_itself))), rel_tol=1e-12)
+            made, read = (rates.stolen(folder, trial, begin_s, end_s) for folder in (same, run.folder))
+            assert made == pytest.approx(read, rel=1e-12)
         for read in (read_host_rates, read_speeds):
             for host in ("here", "other", "third"):
                 assert_frame_equal(read(same.folder_of(trial), host), read(run.folder.folder_of(trial), host))

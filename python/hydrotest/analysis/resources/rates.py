@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -136,44 +136,62 @@ WINDOWS_MAX = 4
 
 
 def rates_together(run: RunFolder, trials: Sequence[Trial], timed: Collection[str] = ()) -> None:
-    """What `read_host_rates` and `service_means` are asked for of all trials, `gauge_rows` for counters of requests, and `read_speeds` for
-    the hosts `timed`, made at once and kept: most trials have a dozen readings, and a table takes as long for a dozen as for thousands.
+    """What `read_host_rates`, `stolen` and `service_means` are asked for of all trials, `gauge_rows` for counters of requests, and
+    `read_speeds` for the hosts `timed`, made at once and kept: most trials have a dozen readings, and a table takes as long for a dozen as for thousands.
     What cannot be made so is made, or its defect reported, where it is asked for."""
-    _hosts_together([run.folder_of(trial) for trial in trials], timed)
+    _hosts_together(run, trials, timed)
     _services_together(run, [trial for trial in trials if len(_windows_of(trial)) <= WINDOWS_MAX])
     read_gauges_together(
         [run.folder_of(trial) for trial in trials], [kind.requests for kind in SYSTEMS.values() if kind.requests is not None]
     )
 
 
-def _hosts_together(folders: Sequence[Path], timed: Collection[str]) -> None:
-    by = [FOLDER, "host"]
+def _hosts_together(run: RunFolder, trials: Sequence[Trial], timed: Collection[str]) -> None:
+    by, folders = [FOLDER, "host"], [run.folder_of(trial) for trial in trials]
     for samples, changed_ns in read_together(folders, layout.HOST_SAMPLES):
         own = samples.lazy()
+        windows = {number: _own_windows_of(trials[number]) for number in changed_ns}
+        found: dict[int, dict[Window, dict[str, float]]] = {number: {window: {} for window in own} for number, own in windows.items()}
         with suppress(pl.exceptions.PolarsError):
             rates = own.sort(*by, "wall_s").select(*by, *_rates_of(samples.columns)).filter(_is_same(by)).collect()
             speeds = _speeds(own.filter(pl.col("host").is_in(list(timed))), by)
             for kept, table in ((_kept, rates), (_kept_speeds, speeds)):
                 for (number, host), part in table.partition_by(by, as_dict=True, include_key=False).items():
                     kept.keep((folders[number], host, changed_ns[number]), part)
+            for number, window, (host, share) in _by_window(rates, windows, _was_stolen_in, ["host"], [STOLEN]):
+                if share is not None:
+                    found[number][window][host] = share
+            for number, shares in found.items():
+                _keep(_stolen, (folders[number] / layout.HOST_SAMPLES, changed_ns[number], windows[number]), shares)
 
 
 def _services_together(run: RunFolder, trials: Sequence[Trial]) -> None:
     folders = [run.folder_of(trial) for trial in trials]
-    every = [(number, *window) for number, trial in enumerate(trials) for window in _windows_of(trial)]
-    windows = pl.LazyFrame(every, schema={FOLDER: pl.Int64, "begin_s": pl.Float64, "end_s": pl.Float64}, orient="row")
     for samples, changed_ns in read_together(folders, layout.SERVICE_SAMPLES):
-        found: dict[int, dict[Window, list[ServiceMean]]] = {
-            number: {window: [] for window in _windows_of(trials[number])} for number in changed_ns
-        }
+        windows = {number: _windows_of(trials[number]) for number in changed_ns}
+        found: dict[int, dict[Window, list[ServiceMean]]] = {number: {window: [] for window in own} for number, own in windows.items()}
         with suppress(pl.exceptions.PolarsError):
             rates = _service_rates(samples, MEANT, [FOLDER, *BY_SERVICE])
-            inside = rates.lazy().join(windows, on=FOLDER, maintain_order="left").filter(_is_inside(pl.col("begin_s"), pl.col("end_s")))
-            means = inside.group_by(FOLDER, "begin_s", "end_s", "host", "service", maintain_order=True).agg(*MEANS).collect()
-            for number, begin_s, end_s, *mean in means.iter_rows():
-                found[number][begin_s, end_s].append(ServiceMean(*mean))
-            for number, own in found.items():
-                _keep(_means, (folders[number] / layout.SERVICE_SAMPLES, changed_ns[number], tuple(own)), own)
+            for number, window, mean in _by_window(rates, windows, _is_inside, ["host", "service"], MEANS):
+                found[number][window].append(ServiceMean(*mean))
+            for number, means in found.items():
+                _keep(_means, (folders[number] / layout.SERVICE_SAMPLES, changed_ns[number], windows[number]), means)
+
+
+def _by_window(
+    rates: pl.DataFrame,
+    windows: Mapping[int, Sequence[Window]],
+    is_inside: Callable[[pl.Expr, pl.Expr], pl.Expr],
+    by: Sequence[str],
+    wanted: Sequence[pl.Expr],
+) -> Iterator[tuple[int, Window, list[Any]]]:
+    """What is wanted of the rates in each window of each folder, apart `by` these columns, which come first."""
+    every = [(number, *window) for number, own in windows.items() for window in own]
+    table = pl.LazyFrame(every, schema={FOLDER: pl.Int64, "begin_s": pl.Float64, "end_s": pl.Float64}, orient="row")
+    inside = rates.lazy().join(table, on=FOLDER, maintain_order="left").filter(is_inside(pl.col("begin_s"), pl.col("end_s")))
+    rows = inside.group_by(FOLDER, "begin_s", "end_s", *by, maintain_order=True).agg(*wanted).collect()
+    for number, begin_s, end_s, *row in rows.iter_rows():
+        yield number, (begin_s, end_s), row
 
 
 def _is_same(by: Sequence[str]) -> pl.Expr:
@@ -339,17 +357,22 @@ _stolen: dict[tuple[Path, int, tuple[Window, ...]], dict[Window, dict[str, float
 """As `_means`."""
 
 
+STOLEN = pl.col("stolen").mean()
+
+
 def _stolen_in(path: Path, windows: Sequence[Window]) -> dict[Window, dict[str, float]]:
     found: dict[Window, dict[str, float]] = {window: {} for window in windows}
     for samples in read_in_parts(path.parents[1], layout.HOST_SAMPLES, ["host", "wall_s", "cpu_steal_us", "cpu_count"]):
-        steps = in_order(samples, ["host", "wall_s"]).lazy().with_columns(_per_s("cpu_steal_us") / 1e6).filter(~pl.col(FIRST)).collect()
-        for (start_s, end_s), out in found.items():
-            inside = steps.lazy().filter((pl.col("wall_s") > start_s + EDGE_S) & (pl.col("wall_s") <= end_s + 1.0))
-            means = inside.group_by("host", maintain_order=True).agg(pl.col("cpu_steal_us").mean(), pl.col("cpu_count").max())
-            for host, cores, count in means.collect().iter_rows():
-                if cores is not None and count:
-                    out[str(host)] = cores / count
+        rates = in_order(samples, ["host", "wall_s"]).lazy().select("host", FIRST, *_needed(["stolen"])).filter(~pl.col(FIRST)).collect()
+        for window, out in found.items():
+            shares = rates.lazy().filter(_was_stolen_in(*map(pl.lit, window))).group_by("host", maintain_order=True).agg(STOLEN)
+            out |= {host: share for host, share in shares.collect().iter_rows() if share is not None}
     return found
+
+
+def _was_stolen_in(begin_s: pl.Expr, end_s: pl.Expr) -> pl.Expr:
+    """Whether a host's reading is of a window, or of the second after it, in which what was taken in its last one is counted."""
+    return (pl.col("wall_s") > begin_s + EDGE_S) & (pl.col("wall_s") <= end_s + 1.0)
 
 
 def trial_host_rates(
