@@ -35,9 +35,11 @@ def test_costs_are_those_of_the_files() -> None:
 
 def test_the_days_went_as_is_said() -> None:
     (missed,) = [one for one in story("shared-day")["missed"] if one["workload"] == "ingest"]
-    assert f"{missed['minutes']:.0f} [{missed['low']:.0f}, {missed['high']:.0f}]" in PAGE
+    assert f"{missed['minutes']:.0f} [{missed['low']:.0f}, {missed['high']:,.0f}]" in PAGE
     assert all(one["minutes"] == 0 for one in story("split-day")["missed"])
     together = story("shared-prediction")["together"]
-    assert f"{together['share']:.0%}".replace("%", " %") in PAGE
+    # Too wide for one number.
+    assert together["is_wide"]
+    assert f"{together['low']:.0%} to {together['high']:.0%}".replace("%", " %") in PAGE
     (went,) = story("kafka-month")["workloads"]
     assert f"records wait {went['wait_max_s']:.0f} s at most" in PAGE
