@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -245,8 +246,8 @@ def test_what_is_made_for_all_trials_at_once_is_the_same(tmp_path: Path, *, is_m
             found, by_itself = (service_means(folder, trial, begin_s, end_s) for folder in (same, run.folder))
             # Sums of the same readings, in another order.
             assert_frame_equal(pl.DataFrame(list(map(asdict, found))), pl.DataFrame(list(map(asdict, by_itself))), rel_tol=1e-12)
-            made, read = (rates.stolen(folder, trial, begin_s, end_s) for folder in (same, run.folder))
-            assert made == pytest.approx(read, rel=1e-12)
+            taken, by_itself_taken = (rates.stolen(folder, trial, begin_s, end_s) for folder in (same, run.folder))
+            assert taken == pytest.approx(by_itself_taken, rel=1e-12)
         for read in (read_host_rates, read_speeds):
             for host in ("here", "other", "third"):
                 assert_frame_equal(read(same.folder_of(trial), host), read(run.folder.folder_of(trial), host))
@@ -271,8 +272,13 @@ def test_what_was_stolen_in_the_windows_of_a_trial_is_read_once(tmp_path: Path, 
     run = SyntheticRun(tmp_path)
     trial = run.trial("level", 100, seconds=9, steal_share=0.1)
     read: list[Path] = []
-    parts = rates.read_in_parts
-    monkeypatch.setattr(rates, "read_in_parts", lambda folder, *more: (read.append(folder), parts(folder, *more))[1])
+    parts = samples.read_in_parts
+
+    def counted(folder: Path, name: str, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        read.append(folder)
+        return parts(folder, name, columns)
+
+    monkeypatch.setattr(rates, "read_in_parts", counted)
     ((begin_s, end_s),) = rates._own_windows_of(trial)
     first, again = (rates.stolen(run.folder, trial, begin_s, end_s) for _ in range(2))
     assert first == again == pytest.approx({"here": 0.1})

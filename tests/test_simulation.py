@@ -294,7 +294,10 @@ def test_systems_on_the_same_hosts_share_their_cores(tmp_path: Path) -> None:
 def test_what_others_get_of_use_that_is_no_need_differs_from_course_to_course(tmp_path: Path) -> None:
     """With all of it a broker carries its load, with none of it not: the minutes say so, whatever half of it would be."""
     rate = round(0.25 * limit(both(0.0)))
-    asked: dict[str, Any] = {"load": {"small": {"rate": rate}, "store": {"rate": round(rate / 1000)}}, "objectives": {"small": {"wait": "5 s"}}}
+    asked: dict[str, Any] = {
+        "load": {"small": {"rate": rate}, "store": {"rate": round(rate / 1000)}},
+        "objectives": {"small": {"wait": "5 s"}},
+    }
     hard, soft = (played(tmp_path, both(used), **asked)[0] for used in (0.0, 0.45))
     assert (hard.seeds, hard.assumed, [one.minutes for one in hard.missed]) == (1, [], [0])
     (missed,) = [one for one in soft.missed if one.workload == "small"]

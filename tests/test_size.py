@@ -262,6 +262,7 @@ def test_machines_for_a_system_that_uses_more_than_it_needs_carry_what_it_needs_
     assert SPEC is not None
     truly = cores(TRUE, ProduceLaw().work(SPEC, Load(need, True, part.count, on_busiest=True)).drivers)
     vcpus = next(one.vcpus for one in CARRIERS if part.machine == one.full_name)
+    assert vcpus is not None
     assert part.use["cpu"] * vcpus == pytest.approx(truly, rel=0.05)
 
 

@@ -230,7 +230,9 @@ class Together(Row):
     share: Number = Field(description="Share of each one's limit that all have together.")
     low: Number = Field(description="Lower end of its 90 % interval.")
     high: Number = Field(description="Upper end of it: with the errors of the laws, and if no system used more CPU than it needs.")
-    without_soft: Number = Field(description="The share if others got all CPU that a system uses and does not need; `share` is with half of it.")
+    without_soft: Number = Field(
+        description="The share if others got all CPU that a system uses and does not need; `share` is with half of it."
+    )
     rates: dict[str, Number] = Field(description="Operations a second at that share, by workload.")
     host: str = Field(description="The host that is full first.")
     resource: str = Field(description="`cpu`, `network` or `disk`.")

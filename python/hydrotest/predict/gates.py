@@ -59,4 +59,8 @@ def inseparable(body: Body, drivers: Mapping[str, float], cores: float = 0.0) ->
     that needs less than half of them the error counts as a share of that half."""
     if outside := body.demands.outside(drivers):
         return Gate(Why.INSEPARABLE, list(outside))
-    return Gate(Why.INSEPARABLE, list(body.demands.least_known(drivers))) if body.demands.relative_error(drivers, cores / 2) > LAW_ERROR_MAX else None
+    return (
+        Gate(Why.INSEPARABLE, list(body.demands.least_known(drivers)))
+        if body.demands.relative_error(drivers, cores / 2) > LAW_ERROR_MAX
+        else None
+    )

@@ -48,7 +48,12 @@ class _Hosts:
         ceiling = min(one.has.cores * self.full[one.name] for one in own)
         found = [(Resource.CPU, cores / ceiling)]
         for resource in (Resource.NETWORK, Resource.DISK):
-            shares = [use.share for one in own for use in one.scene(self.full[one.name], speed=self.speed).uses(loads[one.name]) if use.resource == resource]
+            shares = [
+                use.share
+                for one in own
+                for use in one.scene(self.full[one.name], speed=self.speed).uses(loads[one.name])
+                if use.resource == resource
+            ]
             if shares:
                 found.append((resource, sum(shares)))
         return found

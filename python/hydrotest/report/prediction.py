@@ -119,7 +119,9 @@ def _print_together(found: Together, console: Console) -> None:
     else:
         said, more = f"{found.share:.0%} of each limit", f"  90 % sure: {between}  {rates}"
     console.print(Text.assemble(("together  ", "bold"), (said, "bold yellow"), more), highlight=False)
-    soft = f"; {found.without_soft:.0%} if others get all CPU that a system uses and does not need" if found.without_soft > found.share else ""
+    soft = (
+        f"; {found.without_soft:.0%} if others get all CPU that a system uses and does not need" if found.without_soft > found.share else ""
+    )
     print_text(f"  binds: {resource_words(found.resource)} of {found.host}{soft}", console)
 
 
