@@ -30,7 +30,7 @@ from hydrotest.report.figures.readings import ALL_CELLS_MAX, CELLS_MAX, CELLS_MI
 from hydrotest.spec.load import load_experiment
 from hydrotest.store import histograms, layout, sample_buffer, samples
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.histograms import HEADER, empty, operations, stretch_histograms
+from hydrotest.store.histograms import HEADER, Window, decoded, empty, operations, stretch_histograms, window_sums
 from hydrotest.store.records import Counts, Second, ThreadUse, Trial
 from hydrotest.store.sample_buffer import SampleBuffer
 from hydrotest.store.samples import read_samples
@@ -371,6 +371,31 @@ def test_a_node_that_sums_no_histograms_is_named(soak: RunFolder, monkeypatch: p
     monkeypatch.setattr(histograms, "node_binary", lambda: Path("/bin/false"))
     with pytest.raises(MissingToolError, match="ended with code 1"):
         stretch_histograms(soak.folder_of(soak.trials()[0]), "ingest", "response", None, [START_S, START_S + 10])
+
+
+def test_windows_that_are_summed_at_once_are_those_that_are_summed_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = SyntheticRun(tmp_path)
+    trials = [run.trial("level", 100 + 10 * number) for number in range(12)]
+    folders = [run.folder.folder_of(trial) for trial in trials]
+    windows = [
+        Window(folder, "ingest", which, *rates._own_windows_of(trial)[0])
+        for folder, trial in zip(folders, trials, strict=True)
+        for which in ("response", "wait", "service")
+    ]
+    # What is damaged, large, or not there is left to whoever needs it.
+    (folders[1] / layout.histogram("ingest", "response")).write_text(HEADER + "no interval\n")
+    (folders[2] / layout.histogram("ingest", "wait")).unlink()
+    monkeypatch.setattr(histograms, "BUNCH_BYTES", 700)
+    found = list(window_sums(windows))
+    missing = [number for number, text in enumerate(found) if text is None]
+    assert missing == [3, 7]
+    for one, text in zip(windows, found, strict=True):
+        if text is not None:
+            (alone,) = stretch_histograms(one.folder, one.workload, one.which, None, [one.begin_s, one.end_s])
+            assert list(decoded(text).counts) == list(alone.counts)
+            assert alone.get_total_count() > 0
+    monkeypatch.setattr(histograms, "SMALL_BYTES", 10)
+    assert set(window_sums(windows)) == {None}
 
 
 numbers = st.lists(st.integers(0, 50), max_size=4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from hydrotest.analysis.statistics.course import Course, Reading
 from hydrotest.analysis.statistics.latency import Latency, latency_ms, merged, window_histogram
 from hydrotest.analysis.statistics.progress import Progress
 from hydrotest.store.folder import RunFolder
-from hydrotest.store.histograms import stretch_histograms
+from hydrotest.store.histograms import Window, decoded, stretch_histograms, window_sums
 from hydrotest.store.records import Counts, Load, Trial
 
 EDGE_S = 0.05
@@ -164,11 +164,18 @@ class Measured:
         """One of the three histograms over the window."""
         if (which, op) in self._summed:
             return self._summed[which, op]
+        if op is None and which in self.sums:
+            return decoded(self.sums[which])
         return window_histogram(self.folder, self.load.workload, which, op, self.start_s, self.end_s)
 
     @cached_property
     def _summed(self) -> dict[tuple[str, str | None], HdrHistogram]:
         """What was summed up anyway. Not all: each is 170 kB, and a run may have thousands of trials."""
+        return {}
+
+    @cached_property
+    def sums(self) -> dict[str, str]:
+        """Histograms of the window that were read with those of other trials (`read_together`), as `decoded` takes them."""
         return {}
 
     def stretches(self, width_s: float) -> list[HdrHistogram]:
@@ -237,6 +244,27 @@ class Measured:
 
 
 _known: ContextVar[dict[tuple[Path, str], Measured] | None] = ContextVar("known", default=None)
+
+
+JUDGED = ("response", "wait")
+"""Histograms of which every verdict needs those of the window."""
+
+
+def read_together(run: RunFolder, trials: Sequence[Trial]) -> None:
+    """Reads what verdicts need of all windows at once; only where each load is read once."""
+    if _known.get() is None:
+        return
+    loads = [
+        Measured.read(run, trial, load.workload)
+        for trial in trials
+        for load in trial.loads
+        if load.outcome is not None and load.source is None
+    ]
+    asked = [(one, which) for one in loads for which in JUDGED]
+    windows = [Window(one.folder, one.load.workload, which, one.start_s, one.end_s) for one, which in asked]
+    for (one, which), text in zip(asked, window_sums(windows), strict=True):
+        if text is not None:
+            one.sums[which] = text
 
 
 @contextmanager

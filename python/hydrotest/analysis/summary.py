@@ -29,7 +29,7 @@ from hydrotest.analysis.limits.curves import curves
 from hydrotest.analysis.limits.decided import Decided
 from hydrotest.analysis.limits.headroom import judge_headroom
 from hydrotest.analysis.limits.rows import Limits
-from hydrotest.analysis.measured import Measured, each_read_once
+from hydrotest.analysis.measured import Measured, each_read_once, read_together
 from hydrotest.analysis.missing import missing_files
 from hydrotest.analysis.resources.before import baseline_of
 from hydrotest.analysis.resources.by_host import host_windows, measured_trials, usage_by_test, usage_rows
@@ -90,6 +90,7 @@ def summarise_run(run: RunFolder, experiment: Experiment, status: Status, finish
     trials = run.trials()
     journal = run.read_journal()
     rates_together(run, trials, [host["name"] for host in hosts[:1]])
+    read_together(run, [trial for trial in trials if trial.status == "done"])
     decided = Decided.none() if rejudge else Decided.of(journal)
     limits, combined, limit_rows = _limits(run, experiment, trials, hosts, decided)
     anew = rejudged(_limits(run, experiment, trials, hosts, Decided.of(journal))[-1], limit_rows) if rejudge else []

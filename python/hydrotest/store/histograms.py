@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 import selectors
 import subprocess
 import threading
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hdrh.histogram import HdrHistogram
 
@@ -37,6 +38,11 @@ EDGE_S = 0.002
 """Interval starts are written to the millisecond."""
 ANSWER_S_MAX = 600.0
 """For the logs of a workload's generators: a gigabyte takes some seconds."""
+READ_BYTES = 1 << 20
+BUNCH_BYTES = 1 << 14
+"""Of questions that are asked at once: less than a pipe holds, so that neither side waits for the other to read."""
+SMALL_BYTES = 1 << 20
+"""Logs of a window up to this size are summed with others."""
 END_S_MAX = 5.0
 """From the end of its stdin."""
 TAG = b"Tag="
@@ -58,11 +64,39 @@ def stretch_histograms(folder: Path, workload: str, which: str, op: str | None, 
     stretches = [(begin - EDGE_S, end - EDGE_S) for begin, end in pairwise(edges_s)]
     if not files or not stretches:
         return (empty() for _ in stretches)
-    answer = _summing.ask({"files": [str(file.absolute()) for file in files], "op": op, "stretches": stretches})
+    (answer,) = _summing.ask([_question(files, op, stretches)])
     if "damage" in answer:
         raise _damaged(Path(answer["damage"]["file"]), answer["damage"]["error"])
     # Each is 170 kB.
-    return map(_decoded, answer["sums"])
+    return map(decoded, answer["sums"])
+
+
+class Window(NamedTuple):
+    """One histogram log of a workload in a trial's folder, from a moment to another one (wall time)."""
+
+    folder: Path
+    workload: str
+    which: str
+    begin_s: float
+    end_s: float
+
+
+def window_sums(windows: Sequence[Window]) -> Iterator[str | None]:
+    """What `stretch_histograms` finds of each, for all kinds of operations together, as `decoded` takes it: of thousands of trials to wait
+    for each takes longer than to sum it up. None of what is damaged, or large, or without a log: it is read where it is needed."""
+    questions: dict[int, dict[str, Any]] = {}
+    for number, one in enumerate(windows):
+        files = layout.of_all_generators(one.folder / layout.histogram(one.workload, one.which))
+        if files and sum(file.stat().st_size for file in files) <= SMALL_BYTES:
+            questions[number] = _question(files, None, [(one.begin_s - EDGE_S, one.end_s - EDGE_S)])
+    answers = dict(zip(questions, _summing.ask(list(questions.values())), strict=True)) if questions else {}
+    for number in range(len(windows)):
+        sums = answers.get(number, {}).get("sums", [None])
+        yield sums[0]
+
+
+def _question(files: Sequence[Path], op: str | None, stretches: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    return {"files": [str(file.absolute()) for file in files], "op": op, "stretches": stretches}
 
 
 def operations(folder: Path, workload: str) -> list[str]:
@@ -85,9 +119,20 @@ def _damaged(file: Path, how: str) -> BadInputError:
     return BadInputError(f"the file is damaged: {how}", OTHERS_READ, file=file)
 
 
-def _decoded(text: str | None) -> HdrHistogram:
-    """It has the bounds of all that hydrotest-node sums."""
+def decoded(text: str | None) -> HdrHistogram:
+    """It has the bounds of all that hydrotest-node sums. None: nothing was in it."""
     return empty() if text is None else HdrHistogram.decode(text)
+
+
+def _bunches(questions: Sequence[bytes]) -> Iterator[list[bytes]]:
+    bunch: list[bytes] = []
+    for question in questions:
+        if bunch and sum(map(len, bunch)) + len(question) > BUNCH_BYTES:
+            yield bunch
+            bunch = []
+        bunch.append(question)
+    if bunch:
+        yield bunch
 
 
 class _Summing:
@@ -97,19 +142,24 @@ class _Summing:
         self._lock = threading.Lock()
         self._node: subprocess.Popen[bytes] | None = None
 
-    def ask(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        """The answer to one question. Raises `MissingToolError` where there is no such program, or one of another version."""
+    def ask(self, wanted: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The answer to each question. Raises `MissingToolError` where there is no such program, or one of another version."""
         with self._lock:
             if self._node is None or self._node.poll() is not None:
                 self._start()
             node = self._node
             assert node is not None
+            found: list[dict[str, Any]] = []
             try:
-                line = self._answer(node, json.dumps(wanted).encode() + b"\n")
+                for questions in _bunches([json.dumps(one).encode() + b"\n" for one in wanted]):
+                    lines = self._answers(node, questions)
+                    if len(lines) < len(questions):
+                        break
+                    found += map(json.loads, lines)
             except BaseException:
                 self.end()  # an answer that nobody has read would be that to the next question
                 raise
-            if not line.endswith(b"\n"):
+            if len(found) < len(wanted):
                 self.end()
                 how = (
                     f"ended with code {node.returncode}"
@@ -117,21 +167,28 @@ class _Summing:
                     else f"gave no answer within {ANSWER_S_MAX:g} s, or was ended"
                 )
                 raise MissingToolError(f"hydrotest-node did not sum histograms: it {how}", BOTH)
-            found: dict[str, Any] = json.loads(line)
             return found
 
-    def _answer(self, node: subprocess.Popen[bytes], question: bytes) -> bytes:
-        """A line; less where it ended, or is late."""
+    def _answers(self, node: subprocess.Popen[bytes], questions: Sequence[bytes]) -> list[bytes]:
+        """A line for each; less where it ended, or is late."""
         assert node.stdin is not None
         assert node.stdout is not None
-        with suppress(BrokenPipeError):
-            node.stdin.write(question)
+        read = bytearray()
+        with (
+            suppress(BrokenPipeError),
+            selectors.DefaultSelector() as selector,
+        ):  # `select` fails where a controller has a thousand files open
+            node.stdin.write(b"".join(questions))
             node.stdin.flush()
-            with selectors.DefaultSelector() as selector:  # `select` fails where a controller has a thousand files open
-                selector.register(node.stdout, selectors.EVENT_READ)
-                if selector.select(ANSWER_S_MAX):
-                    return node.stdout.readline()
-        return b""
+            selector.register(node.stdout, selectors.EVENT_READ)
+            count = 0
+            while count < len(questions) and selector.select(ANSWER_S_MAX):
+                part = os.read(node.stdout.fileno(), READ_BYTES)
+                if not part:
+                    break
+                read += part
+                count += part.count(b"\n")
+        return [line for line in bytes(read).splitlines(keepends=True) if line.endswith(b"\n")]
 
     def _start(self) -> None:
         try:
