@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 Floats = NDArray[np.float64]
 
@@ -97,7 +98,7 @@ class Posterior:
         self._known: dict[float, Floats] = {}
         steps = np.arange(-math.ceil(4 * MOVE_SD / self._cell), math.ceil(4 * MOVE_SD / self._cell) + 1)
         kernel = np.exp(-0.5 * ((steps * self._cell - MOVE_MEAN) / MOVE_SD) ** 2)
-        self._kernel: Floats = kernel / kernel.sum()
+        self._moves = _moves(len(self._thresholds), kernel / kernel.sum())
         offsets: Floats = ((np.arange(-(last - first), last - first + 1) - 0.5) * self._cell).astype(np.float64)
         self._by_offset: Floats = _holds(offsets[None, :], self._slopes[:, None], self._lapses[:, None])
         """By pair of slope and lapse, and ln(rate) - ln(threshold)."""
@@ -107,7 +108,7 @@ class Posterior:
         likely = self._likely(rate)
         self._p = self._p * (likely if held else 1 - likely)
         self._p /= self._p.sum()
-        self._p[1] = _moved(self._p[1], self._kernel)
+        self._p[1] = self._moves @ self._p[1]
 
     def _likely(self, rate: float) -> Floats:
         """The probability that a window holds there, by threshold, and pair of slope and lapse. Rates come again and again."""
@@ -211,21 +212,12 @@ def _holds(offset: Floats, slopes: Floats, lapses: Floats) -> Floats:
     return found
 
 
-def _moved(p: Floats, kernel: Floats) -> Floats:
-    """A threshold that moves by the kernel; what would leave the grid stays at its end."""
-    half = len(kernel) // 2
-    total = p.sum()
-    out: Floats = np.zeros_like(p)
-    for weight, by in zip(kernel, range(-half, half + 1), strict=True):
-        if by > 0:
-            out[by:] += weight * p[:-by]
-            out[-1] += weight * p[-by:].sum(0)
-        elif by < 0:
-            out[:by] += weight * p[-by:]
-            out[0] += weight * p[:-by].sum(0)
-        else:
-            out += weight * p
-    return out * (total / out.sum()) if total > 0 else out
+def _moves(count: int, kernel: Floats) -> sparse.csr_array:
+    """From a distribution over thresholds to the next one, if they move by the kernel; what would leave the grid stays at its end. Sparse, and
+    not a matrix for `numpy`: BLAS starts a thread on each core, beside what is measured."""
+    by, at = np.meshgrid(np.arange(len(kernel)) - len(kernel) // 2, np.arange(count))
+    weights = np.broadcast_to(kernel, by.shape)
+    return sparse.coo_array((weights.ravel(), ((at + by).clip(0, count - 1).ravel(), at.ravel())), shape=(count, count)).tocsr()
 
 
 def _quantiles(edges: Floats, weights: Floats, cell: float) -> Estimate:
