@@ -12,7 +12,7 @@ import pytest
 
 from hydrotest.errors import BadInputError
 from hydrotest.predict import score as score_module
-from hydrotest.predict.answer import Answer, NoLatency
+from hydrotest.predict.answer import Answer, NoLatency, Why
 from hydrotest.predict.change import read_change
 from hydrotest.predict.known import Known
 from hydrotest.predict.latency import LEVELS_MIN, Level, erlang_c, estimate, levels_of, wait
@@ -188,6 +188,20 @@ def test_two_systems_on_the_same_hosts_have_less_than_half_together() -> None:
     assert found.share == pytest.approx(found.without_soft)
     assert 0.3 < found.share < 0.5
     assert found.low < found.share < found.high
+
+
+def test_the_limit_beside_a_system_that_uses_more_than_it_needs_is_between_all_and_none_of_that_use() -> None:
+    load = Question([], {"store": 300.0})
+    (alone,) = [one for one in answered([both(0.42)], Question([], {}), EXACT).predictions if one.workload == "small"]
+    (hard,) = [one for one in answered([both(0.0)], load, EXACT).predictions if one.workload == "small"]
+    (some,) = [one for one in answered([both(0.38)], load, EXACT).predictions if one.workload == "small"]
+    assert some.low < 0.75 * some.limit
+    assert some.limit < hard.limit
+    assert some.high == pytest.approx(hard.high, rel=0.05)
+    # Where all of that use would leave a tenth, or nothing, there is no one number.
+    (most,) = [one for one in answered([both(0.48)], Question([], {"store": 800.0}), EXACT).refused if one.workload == "small"]
+    assert (most.why, most.about, most.experiment) == (Why.SOFT, ["cassandra"], None)
+    assert alone.limit > hard.limit
 
 
 def test_use_that_is_no_need_counts_where_others_share_the_cores() -> None:

@@ -44,6 +44,8 @@ class Why(StrEnum):
     """The data would not fit into memory, and did when it was measured."""
     SHARED = "shared"
     """Parts of a pipeline share machines: no reading shows what each needs."""
+    SOFT = "soft"
+    """A system on the same hosts uses CPU that it does not need: how much of it is left is not known."""
     LOG = "log"
     """Spark's event log is not there, or is not complete."""
     NO_LIMIT = "no limit"

@@ -12,18 +12,18 @@ from hydrotest.verdicts.figures import Resource
 
 SOFT_KEPT = 0.5
 """Of what a system uses beyond its need, the part that others on its hosts do not get: none if its threads gave way, all if they did not.
-The middle is assumed; both ends are shown."""
+The middle is assumed; intervals go from none to all."""
 
 
-def of_others(now: Asked, bases: Mapping[str, Basis], basis: Basis, loads: Mapping[str, float]) -> float:
+def of_others(now: Asked, bases: Mapping[str, Basis], basis: Basis, loads: Mapping[str, float], kept: float = SOFT_KEPT) -> float:
     """Cores of each of its hosts that others use: workloads on its system, at the rates that are asked for, and by
-    other systems there, also if they are idle."""
+    other systems there, also if they are idle. `kept`: see `system_cores`."""
     own = sum(demand(one, loads) for name, one in bases.items() if one.system == basis.system and name != basis.name)
     is_idle = not any(loads.get(name, 0.0) > 0 for name, one in bases.items() if one.system != basis.system)
     if is_idle and basis.body.others > 0 and _neighbours(now.experiment, basis.system) == _neighbours(basis.first.experiment, basis.system):
         # As they were there when it was measured: what is fixed of their own law is more, since threads that have nothing to do rest.
         return own + basis.body.others
-    return own + _of_systems(now, bases, basis.system, loads)
+    return own + _of_systems(now, bases, basis.system, loads, kept)
 
 
 def _neighbours(experiment: Experiment, system: str) -> dict[str, int]:
@@ -40,10 +40,10 @@ def loads_beside(now: Asked, bases: Mapping[str, Basis], basis: Basis, loads: Ma
     return {name: rate for name, rate in loads.items() if rate > 0 and name != basis.name and name in bases and bases[name].system in near}
 
 
-def _of_systems(now: Asked, bases: Mapping[str, Basis], system: str, loads: Mapping[str, float]) -> float:
+def _of_systems(now: Asked, bases: Mapping[str, Basis], system: str, loads: Mapping[str, float], kept: float = SOFT_KEPT) -> float:
     """Cores that other systems use on that of its hosts on which they use most: it binds."""
     present = now.experiment.systems.present()
-    used = {name: (set(other.hosts), system_cores(bases, name, loads)) for name, other in present.items() if name != system}
+    used = {name: (set(other.hosts), system_cores(bases, name, loads, kept=kept)) for name, other in present.items() if name != system}
     return max((sum(cores for hosts, cores in used.values() if host in hosts) for host in present[system].hosts), default=0.0)
 
 

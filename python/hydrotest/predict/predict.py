@@ -172,7 +172,7 @@ def _predict(
     moved = [one.row(scores) for one in _all_numbers(basis, question) if one.is_moved]
     # A system that got faster while it was measured has no one rate: half of that is how far its mean may be off.
     law = math.expm1(combined([math.log1p(max(CPU_ONLY, own_error)), body.drift / 2]))
-    low, high = _interval(scene, moved, law)
+    low, high = _interval(scene, moved, law, (scene.others_cores, scene.others_cores))
     if is_wide(low, high) and by == SATURATED and measured and not moved and not scene.others_cores:
         # The law separates too little; but this is what was measured, and its own windows show how far it may be off.
         rates = _closed_rates(basis, round(basis.groups))
@@ -180,6 +180,12 @@ def _predict(
         low, high = limit * math.exp(-half), limit * math.exp(half)
     if is_wide(low, high):
         return refused(Why.INSEPARABLE, body.demands.least_known(at_limit))
+    most, least = others = _others_ends(now, bases, basis, question)
+    if most > least:
+        low, high = _interval(scene, moved, law, others)
+    if is_wide(low, high):
+        soft = {one.system for one in bases.values() if one.body.is_soft and one.system != basis.system}
+        return Refused(workload=basis.name, why=Why.SOFT, about=sorted(soft))
     # What more would bring is another load: it is shown only if the windows show what that takes.
     more = replace(scene, has=scene.has.times(cores=2.0))
     is_more_known = inseparable(body, more.applied.work(more.limit(), is_closed=scene.is_closed).drivers) is None
@@ -190,7 +196,7 @@ def _predict(
         at_least=body.unexplained is not None and not body.is_full_seen, zone=_zone(basis, question), binds=binds[0],
         is_certain=following is None or following.rate > high, next=following, uses=scene.uses(limit),
         prices=scene.prices() if is_more_known else [], twice=twice(scene) if is_more_known else None,
-        capacity=list(_capacities(scene, basis, question, law, scores)),
+        capacity=list(_capacities(scene, basis, question, law, scores, others)),
         moved=moved, is_soft=body.is_soft, unsettled=_unsettled(runs, body), drift=body.drift, windows=body.demands.windows,
         stolen=sum(run.stolen.get(basis.system, 0) for run in runs), fit_error=body.demands.error,
         latency=latency, no_latency=no_latency, at={one.axis: one.called for one in basis.numbers},
@@ -198,7 +204,15 @@ def _predict(
     )  # fmt: skip
 
 
-def _capacities(scene: Scene, basis: Basis, question: Question, law: float, scores: Scores) -> Iterator[Capacity]:
+def _others_ends(now: Asked, bases: Mapping[str, Basis], basis: Basis, question: Question) -> tuple[float, float]:
+    """Cores of each of its hosts that others use: with all that they use and do not need, and with none of it."""
+    most, least = (of_others(now, bases, basis, question.loads, kept) / question.speed for kept in (1.0, 0.0))
+    return most, least
+
+
+def _capacities(
+    scene: Scene, basis: Basis, question: Question, law: float, scores: Scores, others: tuple[float, float]
+) -> Iterator[Capacity]:
     """The limit on other numbers of hosts, as far as the runs show what it takes there."""
     axis = f"{basis.system}.hosts"
     own = next(one for one in basis.numbers if one.axis == axis)
@@ -213,7 +227,7 @@ def _capacities(scene: Scene, basis: Basis, question: Question, law: float, scor
         if limit <= 0 or inseparable(basis.body, there.applied.work(limit, is_closed=there.is_closed).drivers) is not None:
             continue
         numbers = [replace(one, value=float(hosts)) if one.axis == axis else one for one in _all_numbers(basis, question)]
-        low, high = _interval(there, [one.row(scores) for one in numbers if one.is_moved], law)
+        low, high = _interval(there, [one.row(scores) for one in numbers if one.is_moved], law, others)
         yield Capacity(hosts=hosts, limit=limit, low=low, high=high, resource=there.binds()[0].resource)
 
 
@@ -234,14 +248,14 @@ def _is_bound_known(scene: Scene, body: Body) -> bool:
     return is_cpu_bound_known(body) or scene.binds()[0].resource != Resource.CPU
 
 
-def _interval(scene: Scene, moved: Sequence[Moved], law: float) -> tuple[float, float]:
+def _interval(scene: Scene, moved: Sequence[Moved], law: float, others: tuple[float, float]) -> tuple[float, float]:
     """The limit if all is as much worse, and as much better, as errors allow: the law of the CPU with all that moves it, links and disks
-    with their own."""
+    with their own. `others`: cores that other systems use, at most and at least."""
     links = {axis: max([least, *(one.error for one in moved if one.axis == f"hosts.{axis}")]) for axis, least in BYTES_ONLY.items()}
     cpu = combined([math.log1p(law), *(one.error for one in moved if one.axis not in (NETWORK, DISK))])
     worse = scene.with_errors(math.expm1(cpu), {key: math.expm1(one) for key, one in links.items()})
     better = scene.with_errors(math.expm1(-cpu), {key: math.expm1(-one) for key, one in links.items()})
-    return worse.limit(), better.limit()
+    return replace(worse, others_cores=others[0]).limit(), replace(better, others_cores=others[1]).limit()
 
 
 def _unsettled(runs: Sequence[Known], body: Body) -> list[str]:

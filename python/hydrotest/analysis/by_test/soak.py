@@ -85,10 +85,9 @@ def slope_per_hour(times_s: Readings, values: Readings) -> Slope | None:
 
 def change_points(values: Sequence[float]) -> list[int]:
     """Indexes at which the level of a series changes: PELT with a squared-error cost on the logarithms (R.
-    Killick et al., "Optimal detection of changepoints with a linear computational cost", 2012); a linear kernel
-    is that cost, in C. The penalty
-    is 3·log n times the noise's variance. That comes from differences of neighbours, so that a step does not
-    enlarge it and hide itself. Zero counts as `LEAST` of the median."""
+    Killick et al., "Optimal detection of changepoints with a linear computational cost", 2012); a linear
+    kernel is that cost, in C. The penalty is 3·log n times the noise's variance. That comes from differences
+    of neighbours, so that a step does not enlarge it and hide itself. Zero counts as `LEAST` of the median."""
     least = LEAST * float(np.median(values)) if len(values) else 0.0
     if len(values) < 2 * SEGMENT_BUCKETS_MIN or least <= 0:
         return []

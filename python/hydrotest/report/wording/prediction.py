@@ -40,6 +40,8 @@ def refused_words(refused: Refused) -> str:
             return f"the rows of {about} would not fit into memory as they did when it was measured"
         case Why.SHARED:
             return f"parts of {about} share machines with each other or with its source, so that no reading shows what each needs"
+        case Why.SOFT:
+            return f"{about} uses CPU that it does not need, and how much of that others on its hosts get is not known; a `combined` test measures both at once"
         case Why.LOG:
             return f"the event log {about} is not there, or was cut before these tests: restore it, or run them again"
         case Why.NO_LIMIT:
