@@ -204,6 +204,21 @@ def test_the_limit_beside_a_system_that_uses_more_than_it_needs_is_between_all_a
     assert alone.limit > hard.limit
 
 
+def test_a_neighbour_under_load_leaves_no_more_than_an_idle_one() -> None:
+    run = both(0.0)
+    kafka = [replace(one, used=replace(one.used, others=0.03)) for one in run.seen["kafka"]]
+    run = replace(run, seen={**run.seen, "kafka": kafka})
+    limits = [
+        next(
+            one.limit
+            for one in answered([run], Question([], {"store": rate} if rate else {}), EXACT).predictions
+            if one.workload == "small"
+        )
+        for rate in (0.0, 1.0, 100.0, 1000.0)
+    ]
+    assert limits == sorted(limits, reverse=True)
+
+
 def test_use_that_is_no_need_counts_where_others_share_the_cores() -> None:
     hard, soft = (answered([both(cores)], Question([], {}, together=["small", "store"]), EXACT).together for cores in (0.0, 0.42))
     assert hard is not None

@@ -31,6 +31,7 @@ from hydrotest.predict.predict import Question, answered
 from hydrotest.predict.size import size
 from hydrotest.report.figures.alone import plans_page
 from hydrotest.report.size import bought_sheet
+from hydrotest.report.wording.prediction import resource_words
 from hydrotest.spec.kafka_produce import KafkaProduce
 from tests.test_predict import EXACT, FILE, TRUE, cores, experiment, known, spinning
 from tests.test_predict_latency import both
@@ -264,6 +265,18 @@ def test_machines_for_a_system_that_uses_more_than_it_needs_carry_what_it_needs_
     vcpus = next(one.vcpus for one in CARRIERS if part.machine == one.full_name)
     assert vcpus is not None
     assert part.use["cpu"] * vcpus == pytest.approx(truly, rel=0.05)
+
+
+def test_headroom_ends_where_the_runs_do_not_show_what_loads_take() -> None:
+    """`size` finds nothing for more than that: no plan may say that it would carry it."""
+    run, machines = spinning(known(TRUE, np.random.default_rng(1), COPIES, rounds=2)), [machine("large", 64, 3.0)]
+    found = size([run], Ask({"small": 30_000.0}, machines, may_be_far=True, lost="none", headroom=0.0))
+    (part,) = found.plans[0].parts
+    more = 30_000.0 * (1 + part.headroom)
+    assert plans(run, {"small": 0.95 * more}, machines, lost="none", headroom=0.0)[0].parts[0].count == part.count
+    beyond = plans(run, {"small": 1.05 * more}, machines, lost="none", headroom=0.0)
+    assert not beyond or beyond[0].parts[0].count > part.count
+    assert resource_words(part.binds)
 
 
 def test_where_an_objective_was_measured_no_more_of_the_cores_counts() -> None:

@@ -171,7 +171,7 @@ def _lacks(machine: Machine, sized: Sized, ask: Ask) -> Reason:
     if (reason := _reason(machine, sized, ask)) is not None:
         return reason
     alone = next(
-        (one for one in ("hosts", "law", "data", "memory", *RESOURCES) if _fewest(machine, sized, ask, ignored=one) is not None), None
+        (one for one in ("law", "hosts", "data", "memory", *RESOURCES) if _fewest(machine, sized, ask, ignored=one) is not None), None
     )
     if alone is not None:
         return Reason(alone)

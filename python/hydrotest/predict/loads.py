@@ -20,10 +20,12 @@ def of_others(now: Asked, bases: Mapping[str, Basis], basis: Basis, loads: Mappi
     other systems there, also if they are idle. `kept`: see `system_cores`."""
     own = sum(demand(one, loads) for name, one in bases.items() if one.system == basis.system and name != basis.name)
     is_idle = not any(loads.get(name, 0.0) > 0 for name, one in bases.items() if one.system != basis.system)
-    if is_idle and basis.body.others > 0 and _neighbours(now.experiment, basis.system) == _neighbours(basis.first.experiment, basis.system):
+    then = basis.body.others if _neighbours(now.experiment, basis.system) == _neighbours(basis.first.experiment, basis.system) else 0.0
+    if is_idle and then > 0:
         # As they were there when it was measured: what is fixed of their own law is more, since threads that have nothing to do rest.
-        return own + basis.body.others
-    return own + _of_systems(now, bases, basis.system, loads, kept)
+        return own + then
+    # Under a load they use no less than without one.
+    return own + max(then, _of_systems(now, bases, basis.system, loads, kept))
 
 
 def _neighbours(experiment: Experiment, system: str) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -20,6 +21,8 @@ HOSTS_MAX = 100
 """Of one system."""
 ZONES_MAX = 10
 RESOURCES = ("cpu", "network", "disk")
+LAW = "law"
+"""No resource: what the runs show of what loads take."""
 Values = npt.NDArray[np.float64]
 
 
@@ -118,12 +121,14 @@ def _needs(bases: Sequence[Basis], rates: Mapping[str, float], ask: Ask, counts:
 
 
 def uses_at(bases: Sequence[Basis], times: float, has: Mapping[str, float], ask: Ask, hosts: int) -> dict[str, float]:
-    """Use of each resource of each host, while all needs are so many times what they are: of systems on the same hosts together."""
+    """Use of each resource of each host, while all needs are so many times what they are: of systems on the same hosts together. Where the
+    runs do not show what that takes, `LAW` is used without end."""
     rates = {name: rate * times for name, rate in ask.needs.items()}
     systems = {one.system for one in bases}
     rows = [_need([one for one in bases if one.system == name], rates, ask, hosts, is_shared=len(systems) > 1) for name in systems]
     cores, link, written = (sum(row[at] for row in rows) for at in range(3))
-    return {name: value / has[name] for name, value in zip(RESOURCES, (cores, link, written), strict=True)}
+    found = {name: value / has[name] for name, value in zip(RESOURCES, (cores, link, written), strict=True)}
+    return found | {LAW: math.inf if any(row[4] for row in rows) else 0.0}
 
 
 def _need(

@@ -38,7 +38,7 @@ class Part(Row):
     systems: list[str] = Field(description="The systems on them.")
     machine: str = Field(description="The type.")
     count: Count = Field(description="How many.")
-    binds: str = Field(description="The resource that is full first: `cpu`, `network` or `disk`.")
+    binds: str = Field(description="What is full first: `cpu`, `network` or `disk`; `law`: beyond, the runs do not show what it takes.")
     headroom: Number = Field(description="By how much the load could grow until then, as a share of the need.")
     after_one: Number | None = Field(None, description="The same after one host is lost; null: there is one.")
     use: dict[str, Number] = Field(description="Use of each resource at the need, of what can be used.")

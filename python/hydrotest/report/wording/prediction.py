@@ -6,7 +6,7 @@ from hydrotest.predict.answer import NoLatency, Refused, Twice, Why
 from hydrotest.predict.plan import Reason
 from hydrotest.units import show_bytes, show_count, show_duration, show_names
 
-RESOURCES = {"cpu": "CPU", "network": "link", "disk": "disk"}
+RESOURCES = {"cpu": "CPU", "network": "link", "disk": "disk", "law": "what the runs show"}
 
 
 def resource_words(resource: str) -> str:
