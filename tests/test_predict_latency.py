@@ -206,7 +206,7 @@ def test_the_limit_beside_a_system_that_uses_more_than_it_needs_is_between_all_a
 
 def test_a_neighbour_under_load_leaves_no_more_than_an_idle_one() -> None:
     run = both(0.0)
-    kafka = [replace(one, used=replace(one.used, others=0.03)) for one in run.seen["kafka"]]
+    kafka = [replace(one, used=replace(one.used, others=0.1)) for one in run.seen["kafka"]]
     run = replace(run, seen={**run.seen, "kafka": kafka})
     limits = [
         next(

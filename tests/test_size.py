@@ -22,10 +22,13 @@ from hydrotest.catalogue.machines import selected, shipped
 from hydrotest.cli.entry import main
 from hydrotest.errors import EXIT_BAD_INPUT, EXIT_DONE, EXIT_REFUSED, BadInputError
 from hydrotest.predict.answer import Why
+from hydrotest.predict.basis import Basis, basis_of
 from hydrotest.predict.bought import bought
-from hydrotest.predict.change import read_change
+from hydrotest.predict.carry import _room
+from hydrotest.predict.change import asked, read_change
+from hydrotest.predict.gates import inseparable
 from hydrotest.predict.known import Known
-from hydrotest.predict.needs import Ask
+from hydrotest.predict.needs import LAW, Ask
 from hydrotest.predict.plan import Plan, Reason
 from hydrotest.predict.predict import Question, answered
 from hydrotest.predict.size import size
@@ -268,15 +271,17 @@ def test_machines_for_a_system_that_uses_more_than_it_needs_carry_what_it_needs_
 
 
 def test_headroom_ends_where_the_runs_do_not_show_what_loads_take() -> None:
-    """`size` finds nothing for more than that: no plan may say that it would carry it."""
-    run, machines = spinning(known(TRUE, np.random.default_rng(1), COPIES, rounds=2)), [machine("large", 64, 3.0)]
-    found = size([run], Ask({"small": 30_000.0}, machines, may_be_far=True, lost="none", headroom=0.0))
-    (part,) = found.plans[0].parts
-    more = 30_000.0 * (1 + part.headroom)
-    assert plans(run, {"small": 0.95 * more}, machines, lost="none", headroom=0.0)[0].parts[0].count == part.count
-    beyond = plans(run, {"small": 1.05 * more}, machines, lost="none", headroom=0.0)
-    assert not beyond or beyond[0].parts[0].count > part.count
-    assert resource_words(part.binds)
+    """On a third host more is remote than was measured: of a small load that is little, of a larger one nobody knows it."""
+    run = spinning(both(0.0), "cassandra", "store")
+    basis = basis_of([run], asked(run.experiment, run.text, [], Path("madeup.yaml")), "store")
+    assert isinstance(basis, Basis)
+    ask = Ask({"store": 1.0}, CARRIERS)
+    known_until = next(
+        times for times in np.geomspace(1, 1e6, 500) if inseparable(basis.body, basis.work(times, 3).drivers, basis.has.cores)
+    )
+    times, binds = _room([basis], {"cpu": 1e3, "network": 1e12, "disk": 1e12}, ask, 3)
+    assert times == pytest.approx(known_until, rel=0.05)
+    assert resource_words(binds) == resource_words(LAW)
 
 
 def test_where_an_objective_was_measured_no_more_of_the_cores_counts() -> None:
