@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hydrotest.analysis.resources.rates import read_host_rates, totals_of, usage_of
+from hydrotest.analysis.resources.rates import read_host_rates
+from hydrotest.analysis.resources.totals import totals_of, usage_of
 from hydrotest.spec.attach import attached
 from hydrotest.spec.models import Experiment
 from hydrotest.store import layout

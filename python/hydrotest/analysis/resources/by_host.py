@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from hydrotest.analysis.resources.rates import USED, Totals, totals_of, trial_host_rates, usage_of
+from hydrotest.analysis.resources.rates import trial_host_rates
+from hydrotest.analysis.resources.totals import USED, Totals, totals_of, usage_of
 from hydrotest.spec.models import Experiment
 from hydrotest.store.folder import RunFolder
 from hydrotest.store.purposes import Purpose

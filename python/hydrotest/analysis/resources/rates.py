@@ -29,7 +29,6 @@ from hydrotest.store.samples import (
     read_samples,
     read_together,
 )
-from hydrotest.summary.usage import HostUsage
 
 CPU_BUSY = ("cpu_user_us", "cpu_nice_us", "cpu_system_us", "cpu_irq_us", "cpu_softirq_us")
 """Steal and iowait are not use: the first is taken away, the second is waiting."""
@@ -137,8 +136,8 @@ WINDOWS_MAX = 4
 
 def rates_together(run: RunFolder, trials: Sequence[Trial], timed: Collection[str] = ()) -> None:
     """What `read_host_rates`, `stolen` and `service_means` are asked for of all trials, `gauge_rows` for counters of requests, and
-    `read_speeds` for the hosts `timed`, made at once and kept: most trials have a dozen readings, and a table takes as long for a dozen as for thousands.
-    What cannot be made so is made, or its defect reported, where it is asked for."""
+    `read_speeds` for the hosts `timed`, made at once and kept: most trials have a dozen readings, and a table takes as long for a dozen as
+    for thousands. What cannot be made so is made, or its defect reported, where it is asked for."""
     _hosts_together(run, trials, timed)
     _services_together(run, [trial for trial in trials if len(_windows_of(trial)) <= WINDOWS_MAX])
     read_gauges_together(
@@ -287,19 +286,17 @@ def service_means(run: RunFolder, trial: Trial, begin_s: float, end_s: float) ->
     path = run.folder_of(trial) / layout.SERVICE_SAMPLES
     if not path.exists():
         return ()
-    windows = _windows_of(trial)
-    if (begin_s, end_s) not in windows:
-        windows = ((begin_s, end_s),)
-    key = path, path.stat().st_mtime_ns, windows
-    found = _means.get(key)
-    if found is None:
-        found = {window: [] for window in windows}
-        for rates in read_service_rates(path.parents[1], MEANT):
-            for window in windows:
-                means = rates.lazy().filter(_is_inside(*map(pl.lit, window))).group_by("host", "service", maintain_order=True).agg(*MEANS)
-                found[window] += [ServiceMean(*row) for row in means.collect().iter_rows()]
-        _keep(_means, key, found)
-    return found[begin_s, end_s]
+    found: list[ServiceMean] = _kept_window(_means, path, _windows_of(trial), (begin_s, end_s), _means_in)
+    return found
+
+
+def _means_in(path: Path, windows: Sequence[Window]) -> dict[Window, list[ServiceMean]]:
+    found: dict[Window, list[ServiceMean]] = {window: [] for window in windows}
+    for rates in read_service_rates(path.parents[1], MEANT):
+        for window, own in found.items():
+            means = rates.lazy().filter(_is_inside(*map(pl.lit, window))).group_by("host", "service", maintain_order=True).agg(*MEANS)
+            own += [ServiceMean(*row) for row in means.collect().iter_rows()]
+    return found
 
 
 K = TypeVar("K")
@@ -318,6 +315,21 @@ def _keep(kept: dict[K, V], key: K, value: V) -> None:
     while len(kept) >= MEANS_MAX:
         del kept[next(iter(kept))]
     kept[key] = value
+
+
+def _kept_window(
+    kept: dict[tuple[Path, int, tuple[Window, ...]], dict[Window, V]],
+    path: Path,
+    windows: tuple[Window, ...],
+    wanted: Window,
+    make: Callable[[Path, Sequence[Window]], dict[Window, V]],
+) -> V:
+    """What is made of a file for a window; of all `windows` at once, if it is one of them, and kept."""
+    own = windows if wanted in windows else (wanted,)
+    key = path, path.stat().st_mtime_ns, own
+    if key not in kept:
+        _keep(kept, key, make(path, own))
+    return kept[key][wanted]
 
 
 def _is_inside(begin_s: pl.Expr, end_s: pl.Expr) -> pl.Expr:
@@ -344,19 +356,12 @@ def stolen(run: RunFolder, trial: Trial, start_s: float, end_s: float) -> dict[s
     path = run.folder_of(trial) / layout.HOST_SAMPLES
     if not path.exists():
         return {}
-    windows = _own_windows_of(trial)
-    if (start_s, end_s) not in windows:
-        windows = ((start_s, end_s),)
-    key = path, path.stat().st_mtime_ns, windows
-    if key not in _stolen:
-        _keep(_stolen, key, _stolen_in(path, windows))
-    return dict(_stolen[key][start_s, end_s])
+    found: dict[str, float] = _kept_window(_stolen, path, _own_windows_of(trial), (start_s, end_s), _stolen_in)
+    return dict(found)
 
 
 _stolen: dict[tuple[Path, int, tuple[Window, ...]], dict[Window, dict[str, float]]] = {}
 """As `_means`."""
-
-
 STOLEN = pl.col("stolen").mean()
 
 
@@ -391,47 +396,3 @@ def trial_host_rates(
     found = rates.slice(int(inside[0]) if len(inside) else 0, len(inside))
     found.drop_in_place("since_s")
     return found
-
-
-@dataclass(frozen=True)
-class Totals:
-    """Of some readings of a host: what their mean and peak are made from, by the columns of its rates."""
-
-    sums: Mapping[str, float]
-    counts: Mapping[str, int]
-    peaks: Mapping[str, float]
-
-
-USED = list(dict.fromkeys(name.rpartition("_")[0] for name in HostUsage.model_fields))
-"""The rates that `HostUsage` has."""
-
-
-def totals_of(rates: pl.DataFrame) -> Totals | None:
-    """None without readings."""
-    if rates.is_empty():
-        return None
-    # At once: what a table takes for each of its columns is more than what a dozen readings take.
-    values = rates.select(pl.col(USED).cast(pl.Float64)).to_numpy()
-    is_known = ~np.isnan(values)
-    counts = dict(zip(USED, is_known.sum(0).tolist(), strict=True))
-    sums, peaks = np.where(is_known, values, 0.0).sum(0), np.where(is_known, values, -np.inf).max(0)
-    return Totals(
-        dict(zip(USED, sums.tolist(), strict=True)),
-        counts,
-        {name: peak for name, peak in zip(USED, peaks.tolist(), strict=True) if counts[name]},
-    )
-
-
-def usage_of(parts: Sequence[Totals]) -> HostUsage | None:
-    """Means and peaks of all readings of some windows, each by its field's name; None without any. 0 where a counter was never read."""
-    if not parts:
-        return None
-
-    def figure(name: str) -> float:
-        column, _, which = name.rpartition("_")
-        if which == "peak":
-            return max((part.peaks[column] for part in parts if column in part.peaks), default=0)
-        count = sum(part.counts[column] for part in parts)
-        return sum(part.sums[column] for part in parts) / count if count else 0
-
-    return HostUsage.model_validate({name: figure(name) for name in HostUsage.model_fields})
