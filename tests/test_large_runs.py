@@ -33,7 +33,7 @@ from hydrotest.store.folder import RunFolder
 from hydrotest.store.histograms import HEADER, Window, decoded, empty, operations, stretch_histograms, window_sums
 from hydrotest.store.records import Counts, Second, ThreadUse, Trial
 from hydrotest.store.sample_buffer import SampleBuffer
-from hydrotest.store.samples import read_samples
+from hydrotest.store.samples import read_samples, read_together
 from tests.long_soak import make_long_soak
 from tests.synthetic import START_S, SyntheticRun, host_counters
 
@@ -266,6 +266,31 @@ def test_what_is_made_for_all_trials_at_once_is_kept(tmp_path: Path, monkeypatch
         assert not any(read(folder, "here").is_empty() for read in (read_host_rates, read_speeds))
         assert service_means(run.folder, trial, *rates._windows_of(trial)[0])
         assert len(read_samples(folder, layout.GAUGE_SAMPLES)) > 0
+
+
+def test_what_is_kept_of_another_run_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what may be kept more than half is another run's."""
+    kept: samples.Kept[tuple[Path, int]] = samples.Kept(1_000_000)
+    monkeypatch.setattr(samples, "_read", kept)
+    kept.keep((tmp_path / "other" / "samples" / "host.parquet", 1), pl.DataFrame({"value": [0.0] * 100_000}))
+    run = SyntheticRun(tmp_path)
+    trials = [run.trial("level", 100, seconds=seconds) for seconds in (5, 9)]
+    folders = [run.folder.folder_of(trial) for trial in trials]
+    (found,) = read_together(folders, layout.HOST_SAMPLES)
+    assert set(found.changed_ns) == {0, 1}
+    assert not list(read_together(folders, layout.HOST_SAMPLES))  # they are kept
+
+
+def test_files_are_read_together_until_they_would_displace_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = SyntheticRun(tmp_path)
+    folders = [run.folder.folder_of(run.trial("level", 100, seconds=5)) for _ in range(6)]
+    kept: samples.Kept[tuple[Path, int]] = samples.Kept(1 << 20)
+    monkeypatch.setattr(samples, "_read", kept)
+    read_samples(folders[0], layout.HOST_SAMPLES)
+    monkeypatch.setattr(samples, "FULL", 2.5 * kept.share(lambda _: True))
+    sizes = [(folder / layout.HOST_SAMPLES).stat().st_size for folder in folders]
+    monkeypatch.setattr(samples, "TOGETHER_BYTES", 2 * max(sizes))
+    assert [set(found.changed_ns) for found in read_together(folders, layout.HOST_SAMPLES)] == [{1, 2}]
 
 
 def test_what_was_stolen_in_the_windows_of_a_trial_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

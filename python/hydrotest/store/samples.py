@@ -131,10 +131,9 @@ class Kept(Generic[Key]):
         self.keep(key, table)
         return table
 
-    @property
-    def is_half_full(self) -> bool:
-        """Whether more than half of what may be kept is."""
-        return self._bytes > self._most_bytes / 2
+    def share(self, is_counted: Callable[[Key], bool]) -> float:
+        """How much of what may be kept is of these keys."""
+        return sum(size for key, (_, size) in self._tables.items() if is_counted(key)) / self._most_bytes
 
     def __contains__(self, key: Key) -> bool:
         return key in self._tables
@@ -156,6 +155,8 @@ FOLDER, FILE = "folder", "file"
 """Columns of tables that were read together: the number of the folder among those that were named, and what it was read from."""
 TOGETHER_BYTES = 4 << 20
 """Files that are read together, at most. What hardly changes takes a hundred times as much in memory."""
+FULL = 0.5
+"""Share of what may be kept up to which files are read together."""
 
 
 class Together(NamedTuple):
@@ -170,9 +171,10 @@ class Together(NamedTuple):
 def read_together(folders: Sequence[Path], name: str) -> Iterator[Together]:
     """One of the sample tables of many trials: each is a few readings, and to open one takes longer than to read it. Each is kept for
     `read_samples`. Left out are those that are kept already, that are large, that do not go together (another version's, or damaged), and
-    all from where on what is kept would displace what was read before."""
+    all from where on these trials' own would displace each other: what was kept of other runs makes room."""
     bunch: dict[int, tuple[Path, int]] = {}
     size = 0
+    own = set(folders)
     for number, folder in enumerate(folders):
         path = folder / name
         if not path.exists():
@@ -183,7 +185,7 @@ def read_together(folders: Sequence[Path], name: str) -> Iterator[Together]:
         if size + stat.st_size > TOGETHER_BYTES:
             yield from _together(bunch)
             bunch, size = {}, 0
-        if _read.is_half_full:
+        if not bunch and _read.share(lambda key: key[0].parents[1] in own) > FULL:
             return
         bunch[number] = path, stat.st_mtime_ns
         size += stat.st_size
