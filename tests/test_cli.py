@@ -158,4 +158,4 @@ tests: [levels: {workload: ingest, rates: [100]}]
 
 def test_a_value_that_begins_with_a_dash_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "x.yaml", "--for", "-5d"]) == 2
-    assert "--for=-5d" in capsys.readouterr().err.replace("\n", "")
+    assert "--for=-" in capsys.readouterr().err.replace("\n", "")

@@ -94,6 +94,7 @@ def test_a_number_of_hosts_of_which_the_runs_show_nothing_is_not_chosen() -> Non
     found = size([known(TRUE, text=both_copied)], Ask({"small": 1_500_000.0}, CARRIERS))
     assert found.plans == []
     assert {one.why for one in found.rejected} == {Reason.LAW}
+    assert found.is_not_shown
 
 
 @pytest.mark.usefixtures("shown")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,8 @@ class Machine:
     machine: str
 
 
-def waves_of(hosts: list[Any], linked: list[Any]) -> list[list[str]]:
-    return [[host.name for host in wave] for wave in waves(hosts, linked, {host.name: host.machine for host in hosts})]
+def waves_of(hosts: list[Any], linked: list[Any], parts: Mapping[str, float] | None = None) -> list[list[str]]:
+    return [[host.name for host in wave] for wave in waves(hosts, linked, {host.name: host.machine for host in hosts}, parts or {})]
 
 
 @pytest.mark.parametrize(("count", "expected"), [(1, 1), (2, 2), (4, 2), (5, 3), (100, 2)])
@@ -39,3 +40,12 @@ def test_hosts_of_one_machine_are_measured_one_after_the_other() -> None:
     assert waves_of(hosts, hosts) == [["a"], ["b"], ["c"]]
     assert waves_of(hosts, []) == [["a"], ["b"], ["c"]]
     assert waves_of([*hosts, Machine("far", "far")], []) == [["a", "far"], ["b"], ["c"]]
+
+
+def test_hosts_with_a_part_of_the_machine_are_measured_together_until_half_of_it_is_theirs() -> None:
+    hosts = [Machine(name, "") for name in "abcdef"]
+    parts = dict(zip("abcde", (0.08, 0.08, 0.08, 0.32, 0.32), strict=True))
+    # Each sends to the next one; f has no part: all of the machine is its.
+    assert waves_of(hosts, hosts, parts) == [["a", "c", "e"], ["b", "d"], ["f"]]
+    assert waves_of(hosts, [], parts) == [["a", "b", "c"], ["d"], ["e"], ["f"]]
+    assert waves_of(hosts, [], {**parts, "d": 0.26}) == [["a", "b", "c", "d"], ["e"], ["f"]]

@@ -28,6 +28,12 @@ DISK_B_S_MAX = 2_000e6
 """No volume writes more."""
 
 
+def volume_b_s(way_b_s: float | None) -> float | None:
+    """Bytes a second that one volume carries which is reached by the network, of a machine's way to its volumes; None where that is not
+    known."""
+    return None if way_b_s is None else min(way_b_s, DISK_B_S_MAX)
+
+
 class Line(Row):
     """What one thing costs."""
 

@@ -57,7 +57,7 @@ def _misused(error: CycloptsError) -> BadInputError:
     if argument is None or not error.command_chain or argument.field_info.kind is not argument.field_info.POSITIONAL_OR_KEYWORD:
         given = error.keyword if isinstance(error, MissingArgumentError) else None
         # What begins with a dash and is not a number, such as -5d, is taken for an option.
-        dash = "" if given is None else f" A value that begins with a dash is written with an equals sign: {given}=-5d."
+        dash = "" if given is None else f" A value that begins with a dash is written with an equals sign: {given}=-…"
         return BadInputError(str(error), f"See `hydrotest --help`.{dash}")
     command, name = " ".join(error.command_chain), argument.name.lstrip("-").upper()
     return BadInputError(f"{command}: {name} is missing", f"See `hydrotest {command} --help`.")

@@ -72,7 +72,8 @@ class Use(Row):
     resource: str = Field(description="`cpu`, `network` or `disk`.")
     share: Number = Field(description="Of its ceiling, 0 to 1.")
     used: Number = Field(description="Cores, or bytes a second.")
-    has: Number = Field(description="Its ceiling.")
+    others: Number = Field(0.0, description="Of what is used: cores that other systems on the same host use.")
+    has: Number = Field(description="Its ceiling: of cores those that a system uses where CPU binds.")
 
 
 class Bind(Row):

@@ -33,6 +33,7 @@ class _Loaded(NamedTuple):
     """Of what can be used of it."""
     used: float
     has: float
+    others: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Scene:
     def uses(self, rate: float) -> list[Use]:
         """Use of each resource at a rate."""
         system = self.applied.spec.presses_on or ""
-        return [Use(system=system, resource=one.resource, share=one.share, used=one.used, has=one.has) for one in self._load(rate)]
+        return [Use(system=system, **one._asdict()) for one in self._load(rate)]
 
     def binds(self) -> list[Bind]:
         """The rate at which each resource is full, lowest first."""
@@ -66,7 +67,8 @@ class Scene:
     def _load(self, rate: float) -> list[_Loaded]:
         work = self.applied.work(rate, is_closed=self.is_closed, on_busiest=True)
         cores = self.body.demands.cores(work.drivers) / self.speed + self.others_cores
-        found = [_Loaded(Resource.CPU, cores / (self.has.cores * self.full), cores, self.has.cores)]
+        ceiling = self.has.cores * self.full
+        found = [_Loaded(Resource.CPU, cores / ceiling, cores, ceiling, self.others_cores)]
         if self.has.link:
             busiest = max(work.into * self.body.into, work.out * self.body.out)
             found.append(_Loaded(Resource.NETWORK, busiest / self.has.link, busiest, self.has.link))

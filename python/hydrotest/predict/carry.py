@@ -16,6 +16,7 @@ from hydrotest.catalogue.cost import (
     disk_lines,
     has_disk_price,
     machine_line,
+    volume_b_s,
 )
 from hydrotest.catalogue.machine import Machine
 from hydrotest.predict.axes import REFUSED, WITHIN
@@ -35,8 +36,8 @@ def _has(machine: Machine, full: float) -> dict[str, float]:
     counts, and is named; where nothing is known of a disk, it does not bound. `full`: share of the cores that can be used."""
     cores = (machine.sustained_vcpus or 0.0) * full
     link = (machine.link_bit_s or 0.0) / 8 * PAYLOAD
-    by_network = DISK_B_S_MAX if machine.disk_base_b_s is None else min(machine.disk_base_b_s, DISK_B_S_MAX)
-    return {"cpu": cores, "network": link, "disk": math.inf if _local_bytes(machine) else by_network}
+    volume = volume_b_s(machine.disk_base_b_s)
+    return {"cpu": cores, "network": link, "disk": math.inf if _local_bytes(machine) else DISK_B_S_MAX if volume is None else volume}
 
 
 def _not_known(machine: Machine) -> list[str]:

@@ -87,6 +87,6 @@ def at_loads(now: Asked, bases: Mapping[str, Basis], system: str, loads: Mapping
         if use.resource == Resource.CPU:
             # What is fixed is there once.
             used += others + fixed - sum(one.body.demands.fixed for one in own) / speed
-        full = own[0].body.full if use.resource == Resource.CPU else 1.0
-        totals.append(use.model_copy(update={"used": used, "share": used / (use.has * full)}))
+        by_others = others if use.resource == Resource.CPU else 0.0
+        totals.append(use.model_copy(update={"used": used, "others": by_others, "share": used / use.has}))
     return totals

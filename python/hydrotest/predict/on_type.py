@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hydrotest.analysis.demand.windows import Ceilings
-from hydrotest.catalogue.cost import DISK_B_S_MAX
+from hydrotest.catalogue.cost import volume_b_s
 from hydrotest.catalogue.machine import Machine
 from hydrotest.errors import BadInputError
 from hydrotest.predict.change import MEMORY, RESOURCES, OnType
@@ -46,7 +46,7 @@ def not_known(machine: Machine) -> list[str]:
 
 def _disk(machine: Machine) -> float | None:
     """Bytes a second of disks that are reached by the network. What disks of its own sustain is not in the catalogue."""
-    return None if machine.disk_base_b_s is None or machine.local_disks else min(machine.disk_base_b_s, DISK_B_S_MAX)
+    return None if machine.local_disks else volume_b_s(machine.disk_base_b_s)
 
 
 def _wanted(machine: Machine) -> dict[str, float]:

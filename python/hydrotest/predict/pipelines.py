@@ -104,7 +104,8 @@ class _Part:
     def uses(self, rate: float) -> list[Use]:
         """Use of each at a rate."""
         cores = self.law.cores(rate / self.hosts)
-        found = [Use(system=self.system, resource=Resource.CPU, share=cores / (self.has.cores * self.full), used=cores, has=self.has.cores)]
+        ceiling = self.has.cores * self.full
+        found = [Use(system=self.system, resource=Resource.CPU, share=cores / ceiling, used=cores, has=ceiling)]
         if self.has.link and self.bytes_each > 0:
             used = self.bytes_each * rate / self.hosts
             found.append(Use(system=self.system, resource=Resource.NETWORK, share=used / self.has.link, used=used, has=self.has.link))

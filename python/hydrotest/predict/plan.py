@@ -114,3 +114,8 @@ class Size(Row):
     refused: list[Refused] = Field(default_factory=list, description="Workloads of which nothing can be said, and why.")
     looked_at: Count = Field(0, description="Types of machines that were looked at.")
     speed: Number = Field(1.0, description="Speed of a vCPU, as a multiple of a core that was measured: assumed.")
+
+    @property
+    def is_not_shown(self) -> bool:
+        """There is no plan, and the runs do not show what the need takes on machines that may carry it."""
+        return not self.plans and (bool(self.refused) or any(one.why == Reason.LAW for one in self.lacking))

@@ -181,16 +181,18 @@ def _uses_sheet(answer: Answer) -> Table:
     found = [(loads, use) for use in answer.uses] or [
         (f"{one.workload} {show_rate(one.limit)}/s", use) for one in answer.predictions for use in one.uses
     ]
-    rows = [
-        [at, use.system, resource_words(use.resource), _amount(use, use.used), _amount(use, use.has), show_share(use.share)]
-        for at, use in found
-    ]
+    rows = [[at, use.system, resource_words(use.resource), _used(use), _amount(use, use.has), show_share(use.share)] for at, use in found]
     return Table("Need of each host", ["at", "system", "resource", "needed", "there is", "of what it can use"], rows)
 
 
 def show_share(share: float) -> str:
     """A share; one that is many times too much as that."""
     return f"{share:.0%}" if share < SHARE_SHOWN_MAX else f"{share:.2g} times"
+
+
+def _used(use: Use) -> str:
+    by_others = f", {use.others:.3g} of them by other systems there" if use.others > 0 else ""
+    return f"{_amount(use, use.used)}{by_others}"
 
 
 def _amount(use: Use, value: float) -> str:

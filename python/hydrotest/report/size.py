@@ -43,7 +43,9 @@ def print_size(found: Size, console: Console) -> None:
         rows = [[show_names(one.systems), reason_words(one.why), show_count(one.types, "type")] for one in found.lacking]
         print_sheet(Table("What machines lack", ["system", "why not", "of"], rows), console)
     if found.rejected:
-        title = "Cheaper, but for one reason" if found.plans else "What would carry it, but for one reason"
+        several = len({name for plan in found.plans for part in plan.parts for name in part.systems}) > 1
+        cheaper = "Cheaper for one of the systems, but for one reason" if several else "Cheaper, but for one reason"
+        title = cheaper if found.plans else "What would carry it, but for one reason"
         print_sheet(_rejected_sheet(title, found.rejected), console)
     for turn in found.turns[1:]:
         cheapest = (

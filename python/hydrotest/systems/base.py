@@ -118,6 +118,10 @@ class System(ABC):
         """The only one that data are written to; None: as the workload says."""
         return None
 
+    async def start_head(self, say: ProgressCallback) -> None:  # noqa: B027  most systems have none
+        """Starts, before any other system, what its other services wait for: else it shares the cores with all of those, and they begin
+        when the rest is there. Raises `SystemFailedError`."""
+
     @abstractmethod
     async def start(self, say: ProgressCallback) -> None:
         """Starts all services and returns when the system serves. Raises `SystemFailedError`."""

@@ -12,6 +12,9 @@ On few cores, a busy service starves them and stays slow for minutes (seen with 
 cores). Without the right to it, the JVM runs without it.
 """
 
+BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""For a program that runs for a second: what the optimising compiler would do for it is of no use by then."""
+
 
 def writes_at_end(options: Sequence[str]) -> bool:
     """Whether a JVM may write something when it ends in good order, such as a recording: with options of the user's own, also by the

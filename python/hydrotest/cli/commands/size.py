@@ -64,7 +64,7 @@ def size(runs: Sequence[Path], need: str, survive: str, headroom: str, retain: s
     else:
         print_size(found, out_console())
         warn_of_age(price for plan in found.plans for part in plan.parts for price in prices_of(part.lines))
-    return EXIT_REFUSED if found.refused else EXIT_DONE if found.plans else EXIT_MISSED
+    return EXIT_DONE if found.plans else EXIT_REFUSED if found.is_not_shown else EXIT_MISSED
 
 
 def _read(text: str, option: str, read: object) -> float:

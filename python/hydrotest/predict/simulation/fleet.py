@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hydrotest.analysis.demand.windows import Ceilings
-from hydrotest.catalogue.cost import DISK_B_S_MAX
+from hydrotest.catalogue.cost import volume_b_s
 from hydrotest.catalogue.machine import Machine
 from hydrotest.predict.simulation.scenario import HostGroup
 from hydrotest.spec.hosts import PAYLOAD
@@ -109,7 +109,8 @@ def group_has(group: HostGroup, machine: Machine | None, measured: Ceilings, spe
         sustained, peak = machine.link_bit_s or np.inf, machine.net_peak_bit_s or np.inf
         link = _burst(_payload(sustained), _payload(max(sustained, peak)), NETWORK_BURST_S)
         has_own = bool(machine.local_disks)
-        disk = (np.inf, np.inf, 0.0) if has_own else _burst(_disk(machine.disk_base_b_s), _disk(machine.disk_peak_b_s), DISK_BURST_S)
+        base_b_s, peak_b_s = (np.inf if one is None else one for one in map(volume_b_s, (machine.disk_base_b_s, machine.disk_peak_b_s)))
+        disk = (np.inf, np.inf, 0.0) if has_own else _burst(base_b_s, peak_b_s, DISK_BURST_S)
     if group.network is not None:
         link = (_payload(group.network), _payload(group.network), 0.0)
     if group.burst is not None:
@@ -119,11 +120,6 @@ def group_has(group: HostGroup, machine: Machine | None, measured: Ceilings, spe
         speed_b_s = group.disk.speed / 8
         disk = (min(disk[0], speed_b_s), min(disk[1], speed_b_s), disk[2] if disk[0] < speed_b_s else 0.0)
     return {"cores": cores, "link": link, "disk": disk}
-
-
-def _disk(bytes_per_s: float | None) -> float:
-    """What one disk carries of a type's way to its disks; without a bound where that is not known."""
-    return np.inf if bytes_per_s is None else min(bytes_per_s, DISK_B_S_MAX)
 
 
 def _payload(bits_per_s: float) -> float:

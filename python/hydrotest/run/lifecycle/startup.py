@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from hydrotest.errors import BadInputError, TrialFailedError
 from hydrotest.hosts.base import Host
@@ -33,27 +34,39 @@ from hydrotest.units import show_bytes
 async def start_systems(
     site: HostPool, systems: Mapping[str, System], listener: Listener, started: Callable[[System, float], None], teardown: Teardown
 ) -> None:
-    """Starts all at once, since none needs another and most of a start is waiting.
+    """Starts all at once, since none needs another and most of a start is waiting; before that, what others of the same system wait for.
 
     `started` gets each one with its start-up time in seconds. `teardown` stops them. Raises
     `SystemFailedError` when one does not start; the other starts are cancelled then.
     """
+    head_s: dict[System, float] = {}
+
+    async def start_head(system: System) -> None:
+        begin = time.monotonic()
+        await system.start_head(listener.say)
+        head_s[system] = time.monotonic() - begin
 
     async def start(system: System) -> None:
         begin = time.monotonic()
         await system.start(listener.say)
-        started(system, time.monotonic() - begin)
+        started(system, head_s[system] + time.monotonic() - begin)
 
     with site.without_cpu_quota():
         listener.phase(f"starting {', '.join(systems)}")
         teardown.add("stopping the systems", partial(_stop_all, site, list(systems.values())))
-        starts = [asyncio.create_task(start(system)) for system in systems.values()]
-        try:
-            await asyncio.gather(*starts)
-        finally:
-            for task in starts:
-                task.cancel()
-            await asyncio.gather(*starts, return_exceptions=True)
+        for step in (start_head, start):
+            await _all_or_none(step(system) for system in systems.values())
+
+
+async def _all_or_none(works: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """At once; where one fails the others are cancelled."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def check_memory_there(experiment: Experiment, site: HostPool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import Any
 
@@ -30,6 +30,8 @@ DISK_PARTS = 4
 NULL_S = 0.5
 UNHEARD = Silent()
 DOCTOR = "`hydrotest doctor` shows what this machine lacks."
+ROOM = 0.5
+"""Share of a machine's cores that hosts which are measured at the same time have, at most."""
 EMULATED_TO = 0.05
 """An emulated host must give what was asked for, within this share of it."""
 
@@ -62,13 +64,16 @@ async def survey(
         async with measuring(host):
             by_name[host.name] = await _one(host, specs[host.name].connect, run, _neighbour(host, linked), disks.get(host.name), is_first)
 
-    # Disks of emulated hosts are bounded each by itself, and used all at once later. Cores and links are not measured meanwhile.
+    # Disks of emulated hosts are bounded each by itself, and used all at once later. Cores and links are not measured meanwhile: those of
+    # hosts that have a part of the machine are measured while those of some others are.
     disks: dict[str, dict[str, Any]] = {}
     await at_once(measure_disk(host) for host in emulated if host.spec.disk is not None)
     booted = dict(zip(hosts, await asyncio.gather(*map(_boot_id, hosts.values())), strict=True))
-    for wave in waves(hosts.values(), linked, booted):
-        await at_once(measure(host, host.machine not in machines) for host in wave)
-        machines |= {host.machine for host in wave}
+    parts = {host.name: host.spec.core_count / machine_cores() for host in emulated if host.spec.core_count is not None}
+    for wave in waves(hosts.values(), linked, booted, parts):
+        first = {host.machine: host for host in reversed(wave) if host.machine not in machines}
+        await at_once(measure(host, host is first.get(host.machine)) for host in wave)
+        machines |= first.keys()
     surveyed = [by_name[name] for name in hosts]
     for host in emulated:
         asked = wanted(host, has_link=len(linked) > 1)
@@ -220,20 +225,43 @@ async def _boot_id(host: Host) -> str:
         raise RunFailedError(f"{host.name} cannot be measured: {error.message}", DOCTOR) from error
 
 
-def waves(hosts: Iterable[Host], linked: list[Host], booted: Mapping[str, str]) -> list[list[Host]]:
-    """Hosts that are measured at the same time: no machine is measured twice in a wave, or takes another's bytes meanwhile. `booted`: which
-    machine each host is of, by its kernel."""
-    found: list[tuple[list[Host], set[str]]] = []
+@dataclass
+class _Wave:
+    """What is measured at the same time."""
+
+    hosts: list[Host]
+    ends: set[str]
+    """Hosts that are measured, or take another's bytes."""
+    used: dict[str, float]
+    """Share of each machine's cores."""
+
+    def has_room(self, ends: set[str], used: Mapping[str, float]) -> bool:
+        """Whether one more disturbs none of the others."""
+        return self.ends.isdisjoint(ends) and all(
+            machine not in self.used or self.used[machine] + share <= ROOM for machine, share in used.items()
+        )
+
+
+def waves(hosts: Iterable[Host], linked: list[Host], booted: Mapping[str, str], parts: Mapping[str, float]) -> list[list[Host]]:
+    """Hosts that are measured at the same time. None is measured, or takes another's bytes, twice in a wave; those of one machine only
+    where each has a part of its cores to itself, and together they leave it idle for half of the time. `booted`: which machine each host
+    is of, by its kernel; `parts`: the share of its machine's cores that a host has."""
+    found: list[_Wave] = []
     for host in hosts:
         neighbour = _neighbour(host, linked)
-        busy = {booted[one.name] for one in (host, neighbour) if one is not None}
-        wave = next((one for one in found if one[1].isdisjoint(busy)), None)
+        ends = {host.name} if neighbour is None else {host.name, neighbour.name}
+        used = {booted[host.name]: parts.get(host.name, 1.0)}
+        if neighbour is not None and neighbour.name not in parts:
+            # On this machine, what takes the bytes has no part in what is measured.
+            used.setdefault(booted[neighbour.name], 1.0)
+        wave = next((one for one in found if one.has_room(ends, used)), None)
         if wave is None:
-            wave = ([], set())
-            found.append(wave)
-        wave[0].append(host)
-        wave[1].update(busy)
-    return [members for members, _ in found]
+            found.append(wave := _Wave([], set(), {}))
+        wave.hosts.append(host)
+        wave.ends |= ends
+        for machine, share in used.items():
+            wave.used[machine] = wave.used.get(machine, 0.0) + share
+    return [wave.hosts for wave in found]
 
 
 def wanted(host: NetnsHost, has_link: bool) -> dict[str, float]:

@@ -31,7 +31,7 @@ from hydrotest.systems.base import (
     resource,
 )
 from hydrotest.systems.fetch import KAFKA, KAFKA_3_9, ProgressCallback
-from hydrotest.systems.java import COMPILERS_FIRST, writes_at_end
+from hydrotest.systems.java import BRIEF, COMPILERS_FIRST, writes_at_end
 from hydrotest.systems.kafka.attached import AttachedKafka
 from hydrotest.systems.kafka.secured import LISTENER, Secured
 from hydrotest.systems.properties import properties_text
@@ -132,7 +132,7 @@ class KafkaSystem(System):
 
     async def _format(self, index: int, cluster: str) -> None:
         folder, programs = self._folder(index), self.programs(self.hosts[index])
-        argv = [str(programs.java), "-Xmx256m", "-cp", f"{programs.jars}/*", "kafka.tools.StorageTool", "format", "-t", cluster,
+        argv = [str(programs.java), *BRIEF, "-Xmx256m", "-cp", f"{programs.jars}/*", "kafka.tools.StorageTool", "format", "-t", cluster,
                 "-c", str(folder / PROPERTIES)]  # fmt: skip
         try:
             await run_command("kafka.tools.StorageTool", argv, self.hosts[index], folder / "format.log")

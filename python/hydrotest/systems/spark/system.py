@@ -70,7 +70,7 @@ class SparkSystem(System, SparkAccess):
     def endpoints(self) -> list[str]:
         return [f"{self.master.address}:{self._port}"]
 
-    async def start(self, say: ProgressCallback) -> None:
+    async def start_head(self, say: ProgressCallback) -> None:
         await self.client.find(say)
         self.version = self.client.version
         say(f"spark {self.version}: starting a master and {show_count(len(self.workers), 'worker')}")
@@ -83,6 +83,8 @@ class SparkSystem(System, SparkAccess):
         master = self._master(status)
         await self._start_daemon(master)
         await self._await_ready(Ready(self._question, lambda answer: _status(answer)["status"] == "ALIVE"))
+
+    async def start(self, say: ProgressCallback) -> None:
         for index, host in enumerate(self.workers):
             await self._start_daemon(await self._worker(index, host, self.spec.cores or (await host.facts()).cores))
         (alive,) = self.ready()
