@@ -17,6 +17,7 @@ from hydrotest.run.lifecycle.startup import start_systems
 from hydrotest.run.lifecycle.teardown import Teardown
 from hydrotest.systems.base import Ready, System
 from hydrotest.systems.fetch import ProgressCallback
+from hydrotest.systems.java import writes_at_end
 from tests.processes import processes_with
 
 DEADLINE_S = 30.0
@@ -92,6 +93,29 @@ async def test_systems_are_started_at_once_and_their_services_ended_at_once(ends
     assert all(system.services == [] for system in systems.values())
 
 
+class Headed(Waiting):
+    """One of its services comes first."""
+
+    async def start_head(self, say: ProgressCallback) -> None:
+        await asyncio.sleep(0.05)
+        assert not list(self.folder.glob("*.log"))
+        (self.folder / "head.up").touch()
+
+
+async def test_what_other_services_of_a_system_wait_for_is_there_before_any_other_system_starts(tmp_path: Path) -> None:
+    first, second = Waiting(tmp_path, "first", [tmp_path / "head.up"]), Headed(tmp_path, "second", [])
+    spent: dict[str, float] = {}
+    systems: dict[str, System] = {"first": first, "second": second}
+    try:
+        await start_systems(
+            HostPool({}), systems, Silent(), lambda system, seconds: spent.update({system.name: seconds}), Teardown(Silent())
+        )
+    finally:
+        problems = [problem for system in systems.values() for problem in await system.stop()]
+    assert problems == []
+    assert spent.keys() == systems.keys()
+
+
 async def test_when_one_does_not_start_no_other_is_being_started_any_more(tmp_path: Path) -> None:
     never = tmp_path / "never"
     other = Waiting(tmp_path, "other", [never])
@@ -104,3 +128,20 @@ async def test_when_one_does_not_start_no_other_is_being_started_any_more(tmp_pa
     finally:
         assert await other.stop() == []
     assert started == []
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "writes"),
+    [
+        ([], "", False),
+        (["-Xmx1g"], "-XX:TieredStopAtLevel=1 -Xss4m", False),
+        (["-XX:StartFlightRecording=filename=a.jfr"], "", True),
+        (["-Xmx1g"], "-Xss4m -Xlog:gc:gc.log", True),
+    ],
+)
+def test_a_jvm_that_may_write_something_at_its_end_is_given_the_time(
+    options: list[str], environment: str, writes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JDK_JAVA_OPTIONS", raising=False)
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", environment)
+    assert writes_at_end(options) is writes

@@ -22,6 +22,7 @@ from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.files import place
 from hydrotest.spec.models import Experiment
+from hydrotest.systems.class_archive import archive_of
 from hydrotest.systems.fetch import EXPORTER, Bundle, ProgressCallback, fetch, newest_version, version_in
 from hydrotest.systems.service import OnDeath, RunningService, log_tail
 
@@ -62,6 +63,8 @@ class Programs:
     jars: PurePath
     """The folder of the system's jars."""
     exporter: PurePath
+    classes: PurePath | None = None
+    """The archive of its classes, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,8 @@ class System(ABC):
         self.ends_in_order = True
         """Its services do something at their end that matters. Else they are killed: their data are removed next, and to sign off from
         each other takes them ten seconds."""
+        self.recorded: Path | None = None
+        """Where its service writes the archive of its classes when it ends; it runs for nothing else, then."""
         self._programs: dict[str, Programs] = {}
         """By machine."""
         self._on_death = on_death
@@ -183,8 +188,18 @@ class System(ABC):
                     )
                 version = found
                 exporter = await host.copy_of(await asyncio.to_thread(exporter_jar, say))
-                self._programs[host.machine] = Programs(await host.java(), jars, exporter)
+                java = await host.java()
+                classes = None if host.machine else archive_of(java, jars)
+                self._programs[host.machine] = Programs(java, jars, exporter, classes if classes is not None and classes.exists() else None)
         return version
+
+    def jvm_options(self, host: Host, agents: Sequence[str]) -> list[str]:
+        """Of a service's JVM: its agents, and the archive of its classes. One that makes an archive has no agents, as the JVM then makes
+        none."""
+        if self.recorded is not None:
+            return [f"-XX:ArchiveClassesAtExit={self.recorded}"]
+        classes = self.programs(host).classes
+        return [*agents, *([] if classes is None else [f"-XX:SharedArchiveFile={classes}"])]
 
     def folder_of(self, host: Host, name: str) -> PurePath:
         """The folder of a service on its host."""

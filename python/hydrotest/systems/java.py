@@ -16,7 +16,14 @@ BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """For a program that runs for a second: what the optimising compiler would do for it is of no use by then."""
 
 
+ENVIRONMENT = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
+"""Variables whose options a JVM takes, too."""
+WRITE_NOTHING = ("-Xms", "-Xmx", "-Xmn", "-Xss", "-XX:TieredStopAtLevel=", "-XX:ActiveProcessorCount=")
+"""How much memory there is, and how code is compiled."""
+
+
 def writes_at_end(options: Sequence[str]) -> bool:
     """Whether a JVM may write something when it ends in good order, such as a recording: with options of the user's own, also by the
-    environment."""
-    return bool(options) or any(name in os.environ for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"))
+    environment, except for those that are known to write nothing."""
+    own = [*options, *(option for name in ENVIRONMENT for option in os.environ.get(name, "").split())]
+    return not all(option.startswith(WRITE_NOTHING) for option in own)

@@ -189,10 +189,10 @@ class CassandraSystem(System):
         host, folder, port = self.hosts[index], self._folder(index), self._exporter_ports[index]
         programs = self.programs(host)
         heap = f"{self.spec.heap // 2**20}m"
+        agents = [f"-javaagent:{self._jamm[host.machine]}", exporter_option(programs.exporter, port, folder / "gauges.yaml")]
         argv = [
-            str(programs.java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
-            f"-javaagent:{self._jamm[host.machine]}",
-            exporter_option(programs.exporter, port, folder / "gauges.yaml"),
+            str(programs.java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host),
+            *self.jvm_options(host, agents), *self.spec.jvm,
             f"-Dcassandra.config={(folder / SETTINGS).as_uri()}", f"-Dcassandra.storagedir={folder}",
             f"-Dcassandra-rackdc.properties={(folder / RACK).as_uri()}",
             f"-Dlogback.configurationFile={(folder / 'logback.xml').as_uri()}", f"-Dcassandra.logdir={folder}",

@@ -116,10 +116,10 @@ class KafkaSystem(System):
         programs = self.programs(host)
         heap = f"{self.spec.heap // 2**20}m"
         argv = [
-            str(programs.java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host), *self.spec.jvm,
+            str(programs.java), f"-Xms{heap}", f"-Xmx{heap}", *JVM_OPTIONS, *COMPILERS_FIRST, *processors_option(host),
+            *self.jvm_options(host, [exporter_option(programs.exporter, port, folder / "gauges.yaml")]), *self.spec.jvm,
             f"-Dlog4j2.configurationFile={(folder / 'log4j2.xml').as_uri()}",
             f"-Dlog4j.configuration={(folder / 'log4j.properties').as_uri()}",
-            exporter_option(programs.exporter, port, folder / "gauges.yaml"),
             "-cp", f"{programs.jars}/*", "kafka.Kafka", str(folder / PROPERTIES),
         ]  # fmt: skip
         return Command(argv, gauges_url=gauges_url(port))
