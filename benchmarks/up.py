@@ -1,8 +1,8 @@
 """How long hosts and systems take to be up, and to be gone again: `hydrotest up` until it has said where they listen, and until it has
 ended. With `--joining` each round also lets the nodes of its ring join one after the other, as they do where an experiment chooses
-their parts of it. Needs root. Writes OUT/up.json, and prints a table.
+their parts of it; with `--plain` also once without the archives of classes that `hydrotest fetch` makes. Needs root. Writes OUT/up.json, and prints a table.
 
-    python benchmarks/up.py [--experiment experiments/packet-five-nodes.yaml] [--rounds 3] [--joining] [--out DIR]
+    python benchmarks/up.py [--experiment experiments/packet-five-nodes.yaml] [--rounds 3] [--joining] [--plain] [--out DIR]
 """
 
 from __future__ import annotations
@@ -15,16 +15,20 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from one_run import HYDROTEST, users_environment
 
+from hydrotest.places import cache_home
 from hydrotest.spec.lines import read_document
 
 ROOT = Path(__file__).resolve().parents[1]
 JOINING = {"allocate_tokens_for_local_replication_factor": 3}
+PLAIN = "without archives of classes"
 ENDS_S_MAX = 120.0
 
 
@@ -34,6 +38,7 @@ def main() -> None:
     parser.add_argument("--experiment", type=Path, default=ROOT / "experiments" / "packet-five-nodes.yaml")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--joining", action="store_true")
+    parser.add_argument("--plain", action="store_true")
     parser.add_argument("--out", type=Path, default=Path("runs/up"))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -43,17 +48,36 @@ def main() -> None:
         ring = value["systems"]["cassandra"]
         changed = {**ring, "config": {**ring.get("config", {}), **JOINING}}
         variants["joining"] = {**value, "systems": {**value["systems"], "cassandra": changed}}
+    if options.plain:
+        variants[PLAIN] = value
     found: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
     for number in range(options.rounds):
         # There and back, so that what drifts is in both.
         for name in list(variants)[:: 1 if number % 2 == 0 else -1]:
-            found[name].append(timed(variants[name]))
+            with without_archives() if name == PLAIN else nullcontext():
+                found[name].append(timed(variants[name]))
             print(name, json.dumps(found[name][-1]), flush=True)
     (options.out / "up.json").write_text(json.dumps(found, indent=1))
     print("| | `up`, s (median, least to most) | CPU until it ended, s | `down`, s | stolen, % |\n|---|---|---|---|---|")
     for name, rows in found.items():
         columns = [[row[key] for row in rows] for key in ("up_s", "cpu_s", "down_s", "stolen_pct")]
         print(f"| {name} | " + " | ".join(f"{median(one):.1f} ({min(one):.1f} to {max(one):.1f})" for one in columns) + " |")
+
+
+@contextmanager
+def without_archives() -> Iterator[None]:
+    """They are elsewhere meanwhile."""
+    there = list(cache_home().glob("classes-*.jsa"))
+    if not there:
+        raise SystemExit("there are no archives of classes: call `hydrotest fetch`")
+    away = [path.with_suffix(".away") for path in there]
+    for path, other in zip(there, away, strict=True):
+        path.rename(other)
+    try:
+        yield
+    finally:
+        for path, other in zip(there, away, strict=True):
+            other.rename(path)
 
 
 def timed(experiment: dict[str, Any]) -> dict[str, float]:
