@@ -6,7 +6,10 @@ import os
 from pathlib import Path, PurePath
 
 from hydrotest.hosts.local import LocalHost
+from hydrotest.run.lifecycle.class_archives import ARCHIVED, STARTED
 from hydrotest.spec.kafka import Kafka
+from hydrotest.spec.lines import parse_document
+from hydrotest.spec.load import experiment_of
 from hydrotest.systems.base import Programs
 from hydrotest.systems.class_archive import archive_of
 from hydrotest.systems.kafka.system import KafkaSystem
@@ -46,3 +49,8 @@ def test_a_service_starts_with_its_archive_and_makes_one_without_agents(tmp_path
     assert system.jvm_options(host, agents) == [*agents, "-XX:SharedArchiveFile=classes.jsa"]
     system.recorded = Path("new.jsa")
     assert system.jvm_options(host, agents) == ["-XX:ArchiveClassesAtExit=new.jsa"]
+
+
+def test_what_is_started_for_an_archive_is_an_experiment() -> None:
+    experiment = experiment_of(parse_document(STARTED, Path("classes.yaml")), opens_files=False)
+    assert experiment.systems.present().keys() == ARCHIVED.keys()

@@ -6,7 +6,7 @@ import uuid
 from functools import partial
 from pathlib import Path
 
-from hydrotest.errors import HydrotestError, RunFailedError
+from hydrotest.errors import RunFailedError, SystemFailedError, TrialFailedError
 from hydrotest.hosts.catalogue import make_host_pool
 from hydrotest.hosts.java import find_java
 from hydrotest.run.lifecycle.events import Listener
@@ -31,7 +31,7 @@ systems:
   cassandra: {hosts: [here], heap: 512 MiB}
 workloads:
   ingest: {kind: kafka-produce}
-  store: {kind: cassandra}
+  store: {kind: cassandra, mix: {write: 1}, keys: "uniform(0, 1K)"}
 tests: [levels: {workload: ingest, rates: [1]}, levels: {workload: store, rates: [1]}]
 """
 
@@ -48,7 +48,7 @@ async def archive_classes(name: str, listener: Listener) -> None:
     try:
         await _record(name, begun, listener)
         begun.rename(archive)
-    except (HydrotestError, OSError) as error:
+    except (RunFailedError, SystemFailedError, TrialFailedError, OSError) as error:
         listener.warn(f"{name}: there is no archive of its classes, so it starts more slowly: {error}")
     finally:
         begun.unlink(missing_ok=True)
