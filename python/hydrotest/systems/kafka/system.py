@@ -132,7 +132,8 @@ class KafkaSystem(System):
 
     async def _format(self, index: int, cluster: str) -> None:
         folder, programs = self._folder(index), self.programs(self.hosts[index])
-        argv = [str(programs.java), *BRIEF, "-Xmx256m", "-cp", f"{programs.jars}/*", "kafka.tools.StorageTool", "format", "-t", cluster,
+        classes = [] if self.recorded is not None else self.jvm_options(self.hosts[index], [])
+        argv = [str(programs.java), *BRIEF, *classes, "-Xmx256m", "-cp", f"{programs.jars}/*", "kafka.tools.StorageTool", "format", "-t", cluster,
                 "-c", str(folder / PROPERTIES)]  # fmt: skip
         try:
             await run_command("kafka.tools.StorageTool", argv, self.hosts[index], folder / "format.log")

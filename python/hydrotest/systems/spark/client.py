@@ -14,6 +14,7 @@ from hydrotest.spec.fields import PropertyValue
 from hydrotest.spec.spark import Spark
 from hydrotest.systems.base import processors_option, resource
 from hydrotest.systems.fetch import ProgressCallback
+from hydrotest.systems.java import BRIEF
 from hydrotest.systems.properties import properties_text
 from hydrotest.systems.spark.home import find_spark
 
@@ -84,7 +85,9 @@ class SparkClient:
         # Executors take their environment from their worker, so that they too know the cores of its host.
         cores = {"JAVA_TOOL_OPTIONS": " ".join(options)} if (options := processors_option(host)) else {}
         return {"SPARK_HOME": str(self.home_on(host)), "SPARK_CONF_DIR": str(conf), "SPARK_LOCAL_IP": host.address,
-                "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": java_home, **cores}  # fmt: skip
+                "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_NO_DAEMONIZE": "1", "JAVA_HOME": java_home,
+                # Of the program that only puts a command line together.
+                "SPARK_LAUNCHER_OPTS": " ".join(BRIEF), **cores}  # fmt: skip
 
     def render_application(self, host: Host, events: PurePath, own: Mapping[str, PropertyValue]) -> dict[str, str]:
         """An application's files: its private properties (`application`, and its authentication), and a
