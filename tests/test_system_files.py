@@ -342,6 +342,7 @@ SPARK_SECRET = "spark.authenticate.secret"
 async def spark(hosts: list[FakeHost], **spec: Any) -> SparkSystem:
     whole = Spark(master=hosts[0].name, workers=[host.name for host in hosts], **spec)
     system = SparkSystem(whole, hosts[0], hosts, "r", LOGS, nothing)
+    await system.start_head(nothing)
     await system.start(nothing)
     await ended(system)
     return system
