@@ -282,6 +282,7 @@ async def test_the_stock_consumer_is_read_into_the_same_record(bench: Bench, loa
     audit_agrees(bench, trial, "drain", stock.rate_per_s)
 
 
+@pytest.mark.long
 async def test_cassandra_stress_is_read_into_the_same_record(bench: Bench, load_workloads: dict[str, Rated]) -> None:
     trial = await run_stock_level(bench, load_workloads["store"], TrialPlan("stress", Purpose.LEVEL, 1.0, 5.0), None, 8)
     assert trial.status == "done", trial.reason

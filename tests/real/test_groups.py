@@ -157,6 +157,7 @@ async def test_a_backlog_in_memory_is_worked_off_while_producing_goes_on(setting
         assert row.rebalances[0].longest_s >= 3.0
 
 
+@pytest.mark.long
 async def test_a_backlog_is_read_from_the_disk_when_all_members_come_back(bench: Bench) -> None:
     strike = struck(bench, "stop", "kafka-members-readers", cold=True)
     found = await ran(bench, {**SHORT, "commit": "sync", "commit_every": "1 s"}, STRUCK, strike, {"record_size": "2 KiB"})

@@ -38,9 +38,7 @@ def entries(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if "run" not in path.relative_to(folder).parts}
 
 
-@pytest.mark.parametrize(
-    "kind", ["Größe Ω 100%", pytest.param("two words", marks=pytest.mark.long), pytest.param("by a link", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=pytest.mark.long) for kind in ("Größe Ω 100%", "two words", "by a link")])
 def test_a_run_keeps_to_its_paths(tmp_path: Path, kind: str) -> None:
     base = tmp_path / kind
     if kind == "by a link":
