@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -54,6 +54,7 @@ class Service:
     """Until then clients wait for a host that they do not reach, whoever leads what it led."""
     compaction: Compaction | None = None
     """Of what it rewrites, where that is simulated."""
+    _holders_of: dict[tuple[bytes, int], npt.NDArray[np.intp]] = field(default_factory=dict)
 
     def ready(self, fleet: Fleet) -> Flags:
         """Hosts that are up and have all that they should."""
@@ -86,8 +87,16 @@ class Service:
 
     def _over_copies(self, values: npt.NDArray[T], count: int) -> npt.NDArray[T]:
         """For each part the values of the hosts that have its copies, home first; of hosts that are no members nothing."""
-        order = np.flatnonzero(self.member)
         found = np.zeros((max(count, 1), len(values)), dtype=values.dtype)
-        for copy in range(count):
-            found[copy, order] = values[np.roll(order, -copy)]
+        if count:
+            holders = self._holders(count)
+            found[:, holders[0]] = values[holders]
         return found
+
+    def _holders(self, count: int) -> npt.NDArray[np.intp]:
+        """The hosts that have a copy of each member's part: a row for each copy. Members change seldom, and it is asked for at each step."""
+        key = self.member.tobytes(), count
+        if key not in self._holders_of:
+            order = np.flatnonzero(self.member)
+            self._holders_of[key] = np.array([np.roll(order, -copy) for copy in range(count)])
+        return self._holders_of[key]
