@@ -17,6 +17,7 @@ CONTROLLER = {
     # The cache of distributions, on the controller's machine alone.
     "systems/fetch.py": WRITES | READS,
     "systems/pip.py": WRITES | READS,
+    "systems/class_archive.py": {"stat", "is_file", "read_text", "exists"},
     "systems/spark/home.py": {"exists"},
     # The command of Java that is on the controller's machine.
     # Texts that come with the package.

@@ -22,7 +22,7 @@ from hydrotest.hosts.cluster import Cluster
 from hydrotest.hosts.deadlines import Patience, until
 from hydrotest.hosts.files import place
 from hydrotest.spec.models import Experiment
-from hydrotest.systems.class_archive import archive_of
+from hydrotest.systems.class_archive import archive_there
 from hydrotest.systems.fetch import EXPORTER, Bundle, ProgressCallback, fetch, newest_version, version_in
 from hydrotest.systems.service import OnDeath, RunningService, log_tail
 
@@ -189,8 +189,7 @@ class System(ABC):
                 version = found
                 exporter = await host.copy_of(await asyncio.to_thread(exporter_jar, say))
                 java = await host.java()
-                classes = None if host.machine else archive_of(java, jars)
-                self._programs[host.machine] = Programs(java, jars, exporter, classes if classes is not None and classes.exists() else None)
+                self._programs[host.machine] = Programs(java, jars, exporter, None if host.machine else archive_there(java, jars))
         return version
 
     def jvm_options(self, host: Host, agents: Sequence[str]) -> list[str]:
