@@ -190,6 +190,18 @@ def test_two_systems_on_the_same_hosts_have_less_than_half_together() -> None:
     assert found.low < found.share < found.high
 
 
+def test_what_others_use_of_a_host_is_part_of_its_use_and_shown() -> None:
+    loads = {"small": 20_000.0, "store": 300.0}
+    alone, shared = (answered([both(0.0)], Question([], of), EXACT).uses for of in ({"small": 20_000.0}, loads))
+    cpu = {use.system: use for use in shared if use.resource == "cpu"}
+    assert cpu.keys() == {"kafka", "cassandra"}
+    (before,) = [use for use in alone if use.resource == "cpu" and use.system == "kafka"]
+    assert cpu["kafka"].used - cpu["kafka"].others == pytest.approx(before.used - before.others)
+    assert 0 < before.others < cpu["kafka"].others < cpu["kafka"].used
+    # Of its ceiling: of cores, what it uses of them where they bind.
+    assert all(use.share == pytest.approx(use.used / use.has) for use in shared)
+
+
 def test_the_limit_beside_a_system_that_uses_more_than_it_needs_is_between_all_and_none_of_that_use() -> None:
     load = Question([], {"store": 300.0})
     (alone,) = [one for one in answered([both(0.42)], Question([], {}), EXACT).predictions if one.workload == "small"]
