@@ -48,6 +48,8 @@ async def archive_classes(name: str, listener: Listener) -> None:
     try:
         await _record(name, begun, listener)
         begun.rename(archive)
+        for other in set(archive.parent.glob(f"classes-{ARCHIVED[name].folder.name}-*.jsa")) - {archive}:
+            other.unlink()  # of jars that were fetched before, or of another JVM; a service that has it keeps it
     except (RunFailedError, SystemFailedError, TrialFailedError, OSError) as error:
         listener.warn(f"{name}: there is no archive of its classes, so it starts more slowly: {error}")
     finally:
