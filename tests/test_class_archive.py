@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path, PurePath
 
+import pytest
+
 from hydrotest.hosts.local import LocalHost
-from hydrotest.run.lifecycle.class_archives import ARCHIVED, STARTED
+from hydrotest.run.lifecycle.class_archives import ARCHIVED, STARTED, archive_classes
+from hydrotest.run.lifecycle.events import Silent
 from hydrotest.spec.kafka import Kafka
 from hydrotest.spec.lines import parse_document
 from hydrotest.spec.load import experiment_of
@@ -54,3 +57,13 @@ def test_a_service_starts_with_its_archive_and_makes_one_without_agents(tmp_path
 def test_what_is_started_for_an_archive_is_an_experiment() -> None:
     experiment = experiment_of(parse_document(STARTED, Path("classes.yaml")), opens_files=False)
     assert experiment.systems.present().keys() == ARCHIVED.keys()
+
+
+async def test_without_a_jvm_there_is_no_archive_and_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was fetched may be for other machines."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    listener, warned = Silent(), list[str]()
+    monkeypatch.setattr(listener, "warn", lambda what, hint=None: warned.append(what))
+    for name in ARCHIVED:
+        await archive_classes(name, listener)
+    assert len(warned) == len(ARCHIVED)

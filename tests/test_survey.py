@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from hydrotest.run.lifecycle.survey import waves
+from hydrotest.run.lifecycle.survey import parts_of, waves
+from hydrotest.spec.hosts import NetnsHost
 
 
 @dataclass(frozen=True)
@@ -49,3 +50,13 @@ def test_hosts_with_a_part_of_the_machine_are_measured_together_until_half_of_it
     assert waves_of(hosts, hosts, parts) == [["a", "c", "e"], ["b", "d"], ["f"]]
     assert waves_of(hosts, [], parts) == [["a", "b", "c"], ["d"], ["e"], ["f"]]
     assert waves_of(hosts, [], {**parts, "d": 0.26}) == [["a", "b", "c", "d"], ["e"], ["f"]]
+
+
+def test_a_host_without_a_disk_or_a_link_of_its_own_has_no_part_of_the_machine() -> None:
+    """Its disk would be measured while others of the machine use it."""
+    own: dict[str, Any] = {"connect": "netns", "cores": 0.5, "disk": "10 MB/s", "network": "10 Mbit/s"}
+    specs = {
+        "all": own,
+        **{f"no {what}": {key: value for key, value in own.items() if key != what} for what in ("cores", "disk", "network")},
+    }
+    assert parts_of({name: NetnsHost.model_validate(spec) for name, spec in specs.items()}, 2.0) == {"all": 0.25}

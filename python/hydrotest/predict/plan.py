@@ -117,5 +117,5 @@ class Size(Row):
 
     @property
     def is_not_shown(self) -> bool:
-        """There is no plan, and the runs do not show what the need takes on machines that may carry it."""
+        """No machines are known to carry it, and the runs do not show what the need takes on machines that may carry it."""
         return not self.plans and (bool(self.refused) or any(one.why == Reason.LAW for one in self.lacking))

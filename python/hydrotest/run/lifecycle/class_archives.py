@@ -6,7 +6,7 @@ import uuid
 from functools import partial
 from pathlib import Path
 
-from hydrotest.errors import RunFailedError, SystemFailedError, TrialFailedError
+from hydrotest.errors import MissingToolError, RunFailedError, TrialFailedError
 from hydrotest.hosts.catalogue import make_host_pool
 from hydrotest.hosts.java import find_java
 from hydrotest.run.lifecycle.events import Listener
@@ -39,7 +39,11 @@ tests: [levels: {workload: ingest, rates: [1]}, levels: {workload: store, rates:
 async def archive_classes(name: str, listener: Listener) -> None:
     """Makes a system's archive, if it has none yet that goes with its jars and this machine's JVM. A system whose classes cannot be archived
     works without: that is a warning."""
-    archive = archive_of(find_java().resolve(), ARCHIVED[name].folder)
+    try:
+        archive = archive_of(find_java().resolve(), ARCHIVED[name].folder)
+    except MissingToolError as error:  # its hosts may be other machines
+        _warn(listener, name, error)
+        return
     if archive.exists():
         return
     listener.say(f"{name}: starting it once, for an archive of its classes")
@@ -50,10 +54,14 @@ async def archive_classes(name: str, listener: Listener) -> None:
         begun.rename(archive)
         for other in set(archive.parent.glob(f"classes-{ARCHIVED[name].folder.name}-*.jsa")) - {archive}:
             other.unlink()  # of jars that were fetched before, or of another JVM; a service that has it keeps it
-    except (RunFailedError, SystemFailedError, TrialFailedError, OSError) as error:
-        listener.warn(f"{name}: there is no archive of its classes, so it starts more slowly: {error}")
+    except (RunFailedError, TrialFailedError, MissingToolError, OSError) as error:
+        _warn(listener, name, error)
     finally:
         begun.unlink(missing_ok=True)
+
+
+def _warn(listener: Listener, name: str, error: Exception) -> None:
+    listener.warn(f"{name}: there is no archive of its classes, so it starts more slowly here: {error}")
 
 
 async def _record(name: str, archive: Path, listener: Listener) -> None:

@@ -18,6 +18,7 @@ from hydrotest.hosts.monitored.source import Known
 from hydrotest.run.lifecycle.events import Silent, Warn
 from hydrotest.spec.choice import narrowed
 from hydrotest.spec.hosts import PAYLOAD, Placed
+from hydrotest.spec.hosts import NetnsHost as NetnsSpec
 from hydrotest.systems.fetch import ProgressCallback
 
 DISK_BYTES = 256 << 20
@@ -69,7 +70,7 @@ async def survey(
     disks: dict[str, dict[str, Any]] = {}
     await at_once(measure_disk(host) for host in emulated if host.spec.disk is not None)
     booted = dict(zip(hosts, await asyncio.gather(*map(_boot_id, hosts.values())), strict=True))
-    parts = {host.name: host.spec.core_count / machine_cores() for host in emulated if host.spec.core_count is not None}
+    parts = parts_of({host.name: host.spec for host in emulated}, machine_cores())
     for wave in waves(hosts.values(), linked, booted, parts):
         first = {host.machine: host for host in reversed(wave) if host.machine not in machines}
         await at_once(measure(host, host is first.get(host.machine)) for host in wave)
@@ -223,6 +224,16 @@ async def _boot_id(host: Host) -> str:
         return host.name
     except TrialFailedError as error:
         raise RunFailedError(f"{host.name} cannot be measured: {error.message}", DOCTOR) from error
+
+
+def parts_of(specs: Mapping[str, NetnsSpec], cores: float) -> dict[str, float]:
+    """The share of its machine's cores of each emulated host that has a part of all that is measured: what has no disk or link of its own
+    is measured by the machine's, which it must not share meanwhile."""
+    return {
+        name: spec.core_count / cores
+        for name, spec in specs.items()
+        if spec.core_count is not None and spec.disk is not None and spec.network is not None
+    }
 
 
 @dataclass
